@@ -1,0 +1,142 @@
+"""One step while it is being decided, and the output it ends in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from spec.config import Config
+from spec.logic import any_of, min, not_, total
+from spec.records import Decision, StepTotals
+
+from model.request import Request, RequestStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """One request's share of a step: what the runner executes and the output is booked against."""
+
+    request: Request
+    num_scheduled_tokens: int
+    num_draft_tokens: int
+    padded: bool
+    samples: bool
+    """The rows reach the request's last known token, so the runner samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerOutput:
+    """What ``schedule()`` hands to the runner."""
+
+    scheduled: tuple[Scheduled, ...]
+    preempted_reqs: tuple[Request, ...]
+
+    def totals(self, config: Config) -> StepTotals:
+        """The step as a whole."""
+        rows = total(share.num_scheduled_tokens for share in self.scheduled)
+        return StepTotals(config, rows, len(self.scheduled))
+
+
+@dataclass(slots=True)
+class Step:
+    """The budgets left and the rows given out so far."""
+
+    token_budget: int
+    input_budget: int
+    threshold: int
+    """The long-prefill threshold in force; 0 = off."""
+    running_scheduled: bool = False
+    """Some running request got rows."""
+    prefill_scheduled: bool = False
+    """A running prefill got rows.  Prefills admitted by the waiting pass do not count."""
+    index: int = 0
+    """Position of the running pass in ``running``."""
+    num_scheduled_tokens: dict[Request, int] = field(default_factory=dict)
+    num_draft_tokens: dict[Request, int] = field(default_factory=dict)
+    padded: set[Request] = field(default_factory=set)
+    preempted_reqs: list[Request] = field(default_factory=list)
+
+    def commit(
+        self, config: Config, request: Request, rows: int, drafts: int, padded: bool = False
+    ) -> None:
+        """Spend the budgets on one request."""
+        self.num_scheduled_tokens[request] = rows
+        self.token_budget -= rows
+        self.input_budget -= rows + config.draft_slots
+        if drafts > 0:
+            self.num_draft_tokens[request] = drafts
+        if padded:
+            self.padded.add(request)
+
+    def retract(self, config: Config, request: Request) -> None:
+        """Give back what ``commit`` spent on a request that is preempted in the same step."""
+        rows = self.num_scheduled_tokens.pop(request, None)
+        if rows is not None:
+            self.token_budget += rows
+            self.input_budget += rows + config.draft_slots
+            self.num_draft_tokens.pop(request, None)
+
+    def output(self) -> SchedulerOutput:
+        """The finished step."""
+        return SchedulerOutput(
+            tuple(
+                Scheduled(
+                    request,
+                    rows,
+                    self.num_draft_tokens.get(request, 0),
+                    request in self.padded,
+                    not_(request.is_prefill_chunk),
+                )
+                for request, rows in self.num_scheduled_tokens.items()
+            ),
+            tuple(self.preempted_reqs),
+        )
+
+    def decision(
+        self,
+        config: Config,
+        request: Request,
+        outcome: str,
+        reason: str,
+        *,
+        rows: int,
+        drafts: int,
+        padded: bool,
+        computed: int | None,
+        must_wait: bool,
+        kv_capacity: int,
+    ) -> Decision:
+        """The record of what this step decides about ``request``, before its counters move."""
+        from_waiting = request.status is not RequestStatus.RUNNING
+        if computed is None:
+            computed = request.num_computed_tokens
+        if from_waiting:
+            # One token left of a request that has KV is a decode, but for a diffusion model,
+            # which decodes canvases only.
+            diffusion = config.num_sampled_tokens_per_step == 0
+            is_prefill = any_of(request.num_tokens - computed > 1, computed == 0, diffusion)
+        else:
+            is_prefill = request.is_prefill_chunk
+        return Decision(
+            config=config,
+            request_id=request.request_id,
+            outcome=outcome,
+            reason=reason,
+            from_waiting=from_waiting,
+            num_prompt_tokens=request.num_prompt_tokens,
+            num_tokens=request.num_tokens,
+            num_computed_tokens=computed,
+            num_output_placeholders=request.num_output_placeholders,
+            num_spec_tokens=request.num_spec_tokens,
+            num_scheduled_tokens=rows,
+            num_draft_tokens=drafts,
+            is_prefill=is_prefill,
+            is_padded=padded,
+            is_loading=request.status is RequestStatus.WAITING_FOR_REMOTE_KVS,
+            must_wait=must_wait,
+            budget_left=min(self.token_budget, self.input_budget - config.draft_slots),
+            budget_untouched=(self.token_budget == config.max_num_scheduled_tokens)
+            & (self.input_budget == config.max_num_batched_tokens),
+            prefill_scheduled=self.prefill_scheduled,
+            group_has_prefill=is_prefill,
+            kv_capacity=kv_capacity,
+        )
