@@ -10,15 +10,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from spec.config import Config
-from spec.records import PoolState, RequestState
-
 from model.environment import Environment, Sample
 from model.output import book_output, is_decode, propose_drafts
 from model.policies import PaddingPolicy
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import SchedulerOutput
+from spec.config import Config
+from spec.records import PoolState, RequestState
 
 Recorder = Callable[[Any], None]
 """Takes every record an invariant of ``spec.invariants`` speaks about."""

@@ -6,10 +6,9 @@ block only makes the pool larger than this model believes).
 
 from __future__ import annotations
 
-from spec.config import Config
-from spec.logic import ceil_div
-
 from model.request import Request
+from spec.config import Config
+from spec.logic import ceil_div, max
 
 
 class KVCacheManager:
@@ -24,9 +23,7 @@ class KVCacheManager:
     def allocate_slots(self, request: Request, num_tokens: int) -> bool:
         """Give ``request`` slots for ``num_tokens`` tokens in all; False, and nothing changes, if
         the pool is too small."""
-        missing = ceil_div(num_tokens, self.block_size) - request.num_blocks
-        if missing <= 0:
-            return True
+        missing = max(ceil_div(num_tokens, self.block_size) - request.num_blocks, 0)
         if missing > self.num_free_blocks:
             return False
         self.num_free_blocks -= missing

@@ -6,13 +6,12 @@ token-by-token stop check is written as the closed form it computes.
 
 from __future__ import annotations
 
-from spec.config import Config
-from spec.logic import max, min, not_
-from spec.records import Booking
-
 from model.environment import Sample
 from model.request import Request, RequestStatus
 from model.step import Scheduled
+from spec.config import Config
+from spec.logic import max, min, not_
+from spec.records import Booking
 
 
 def book_output(config: Config, share: Scheduled, sample: Sample) -> Booking:
@@ -79,7 +78,7 @@ def append_tokens(
     # A request already at its limit (which no theorem allows) still appends one token and stops.
     to_length_stop = max(min(to_model_len, to_max_tokens), 1)
     kept, stopped_early = generated, False
-    if 0 < stop_after and stop_after <= min(generated, to_length_stop):
+    if stop_after > 0 and stop_after <= min(generated, to_length_stop):
         kept, stopped_early = stop_after, True
         request.status = RequestStatus.FINISHED_STOPPED
     elif to_length_stop <= generated:

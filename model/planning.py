@@ -6,11 +6,10 @@ Everything a padding bug can get wrong is in this file and in ``model.policies``
 
 from __future__ import annotations
 
-from spec.config import Config
-from spec.logic import max, min
-
 from model.policies import BREAK, DROP, KEEP, PADDED, PaddingPolicy
 from model.request import Request
+from spec.config import Config
+from spec.logic import any_of, ite, max, min, not_
 
 NO_ROWS = 0
 
@@ -24,17 +23,14 @@ def threshold_in_force(config: Config, num_unfinished: int) -> int:
 
 def surely_ends_in_flight(request: Request) -> bool:
     """Async scheduling: the step in flight reaches ``max_tokens`` even if all drafts fail."""
-    if request.num_output_placeholders <= 0:
-        return False
     certain = request.num_computed_tokens + 2 - request.num_output_placeholders
-    return certain >= request.num_prompt_tokens + request.max_tokens
+    limit = request.num_prompt_tokens + request.max_tokens
+    return (request.num_output_placeholders > 0) & (certain >= limit)
 
 
 def capped(rows: int, threshold: int) -> int:
     """Rows after the long-prefill threshold; 0 = no threshold."""
-    if 0 < threshold and threshold < rows:
-        return threshold
-    return rows
+    return ite((threshold > 0) & (threshold < rows), threshold, rows)
 
 
 def running_rows(
@@ -79,7 +75,7 @@ def waiting_rows(
     if padded:
         rows = 1 + config.num_spec_tokens
     rows = capped(rows, threshold)
-    if not config.enable_chunked_prefill and rows > budget:
+    if not_(config.enable_chunked_prefill) & (rows > budget):
         return NO_ROWS, False
     rows = min(rows, budget)
     assert rows > 0, "a waiting request needs at least one row"
@@ -103,25 +99,25 @@ def mamba_aligned_rows(config: Config, request: Request, start: int, rows: int) 
     prompt stops once at the last boundary inside it.  A block wider than any chunk is crossed in
     unaligned pieces.
     """
-    prefill_end = max(request.num_prompt_tokens, request.num_tokens - 1)
-    if start >= prefill_end:
-        return rows
     block = config.block_size
+    prefill_end = max(request.num_prompt_tokens, request.num_tokens - 1)
     end = start + rows
-    if end < prefill_end:
-        widest = config.max_num_scheduled_tokens
-        if config.long_prefill_token_threshold > 0:
-            widest = min(widest, config.long_prefill_token_threshold)
-        aligned_end = end // block * block
-        if aligned_end > start or block <= widest:
-            end = aligned_end
+    # A chunk that leaves prompt behind ends on a boundary, unless no chunk can reach one.
+    widest = config.max_num_scheduled_tokens
+    widest = min(
+        widest,
+        ite(config.long_prefill_token_threshold > 0, config.long_prefill_token_threshold, widest),
+    )
+    aligned_end = end // block * block
+    reaches = any_of(aligned_end > start, block <= widest)
+    end = ite((end < prefill_end) & reaches, aligned_end, end)
+    # A chunk that starts inside a block stops at its end.
     next_boundary = (start // block + 1) * block
-    if start % block != 0 and next_boundary < end:
-        end = next_boundary
+    end = ite((start % block != 0) & (next_boundary < end), next_boundary, end)
+    # No chunk runs past the last boundary whose state will be cached.
     last_boundary = request.num_tokens // block * block
-    if start < last_boundary and last_boundary < end:
-        end = last_boundary
-    return max(end - start, 0)
+    end = ite((start < last_boundary) & (last_boundary < end), last_boundary, end)
+    return ite(start >= prefill_end, rows, max(end - start, 0))
 
 
 def scheduled_drafts(request: Request, rows: int) -> int:

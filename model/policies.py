@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from spec.config import Config
+from spec.logic import all_of, any_of, not_
 
 UNPADDED = "schedule the rows as they are"
 PADDED = "pad to 1 + K rows"
@@ -69,16 +70,20 @@ class PaddingPolicy:
         Returns:
             ``PADDED``, ``UNPADDED`` or ``BREAK``.
         """
+        if not self.pads:
+            return UNPADDED
         padded = 1 + config.num_spec_tokens
-        if not self.pads or config.num_spec_tokens == 0 or num_new_tokens != 1:
-            return UNPADDED
-        if self.autoregressive_only and config.num_sampled_tokens_per_step == 0:
-            return UNPADDED
-        if prefill_scheduled:
-            return UNPADDED
-        if not running_scheduled and not (self.resumed_alone and num_computed_tokens > 0):
-            return UNPADDED
-        if self.threshold_aware and 0 < threshold and threshold < padded:
+        wanted = all_of(
+            config.num_spec_tokens > 0,
+            num_new_tokens == 1,
+            not_(prefill_scheduled),
+            running_scheduled | (self.resumed_alone & (num_computed_tokens > 0)),
+        )
+        if self.autoregressive_only:
+            wanted &= config.num_sampled_tokens_per_step > 0
+        if self.threshold_aware:
+            wanted &= any_of(threshold <= 0, threshold >= padded)
+        if not wanted:
             return UNPADDED
         end = num_computed_tokens + padded
         if self.reserves_sampled_token:

@@ -10,10 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 
-from spec.config import Config
-from spec.logic import any_of, min
-from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Decision
-
 from model.environment import Environment
 from model.kv_cache import KVCacheManager
 from model.planning import (
@@ -27,6 +23,9 @@ from model.planning import (
 from model.policies import PaddingPolicy
 from model.request import Request, RequestStatus
 from model.step import SchedulerOutput, Step
+from spec.config import Config
+from spec.logic import any_of, min
+from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Decision
 
 Observer = Callable[[Decision], None]
 
@@ -122,7 +121,7 @@ class Scheduler:
     def try_running(self, step: Step, request: Request) -> str:
         """Look at one running request."""
         config = self.config
-        if step.token_budget <= 0 or step.input_budget <= config.draft_slots:
+        if (step.token_budget <= 0) | (step.input_budget <= config.draft_slots):
             return self._decided(step, request, BLOCKED, "budget spent")
         if surely_ends_in_flight(request):
             return self._decided(step, request, SKIPPED, "max_tokens reached by rows in flight")
@@ -148,7 +147,7 @@ class Scheduler:
     def try_waiting(self, step: Step, request: Request) -> str:
         """Look at one waiting request."""
         config = self.config
-        if step.token_budget <= 0 or step.input_budget <= config.draft_slots:
+        if (step.token_budget <= 0) | (step.input_budget <= config.draft_slots):
             return self._decided(step, request, BLOCKED, "budget spent")
         slots_taken = len(self.running) + self.num_waiting_for_streaming_input
         if slots_taken >= config.max_num_seqs:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from model.request import Request, RequestStatus
 from spec.config import Config
 from spec.logic import any_of, min, not_, total
 from spec.records import Decision, StepTotals
-
-from model.request import Request, RequestStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,16 @@ OUTPUT_IN_ORDER = Assumption(
     lambda in_flight, returned: in_flight >= returned,
 )
 
+CRASH_IS_THE_END = Assumption(
+    "crash-is-the-end",
+    "runner",
+    "after a step with n < 1 for some request there is no further step",
+    "np.repeat refuses a negative count and the engine core ends; what such an engine would do "
+    "next is no verdict about the scheduler.",
+    "#53962, vllm/v1/worker/gpu_model_runner.py",
+    lambda rows: rows >= 1,
+)
+
 ASSUMPTIONS: tuple[Assumption, ...] = (
     LEGAL_CONFIG,
     BUDGET_COVERS_BATCH,
@@ -171,4 +181,5 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
     RUNNER_SAMPLES,
     PLACEHOLDERS_REJECTED,
     OUTPUT_IN_ORDER,
+    CRASH_IS_THE_END,
 )

@@ -56,20 +56,20 @@ def ite(condition: bool, then: int, otherwise: int) -> int:
 
 def min(a: int, b: int) -> int:
     """The smaller of two numbers; named as the builtin it replaces."""
-    if a.__class__ is int and b.__class__ is int:
+    if type(a) is int and type(b) is int:
         return a if a < b else b
     symbolic: Any
-    symbolic, other = (b, a) if a.__class__ is int else (a, b)
+    symbolic, other = (b, a) if type(a) is int else (a, b)
     merged: int = symbolic.__sym_min__(other)
     return merged
 
 
 def max(a: int, b: int) -> int:
     """The larger of two numbers; named as the builtin it replaces."""
-    if a.__class__ is int and b.__class__ is int:
+    if type(a) is int and type(b) is int:
         return a if a > b else b
     symbolic: Any
-    symbolic, other = (b, a) if a.__class__ is int else (a, b)
+    symbolic, other = (b, a) if type(a) is int else (a, b)
     merged: int = symbolic.__sym_max__(other)
     return merged
 

@@ -1,0 +1,1 @@
+"""Why it holds: everything that turns the model and its invariants into verdicts."""

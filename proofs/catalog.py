@@ -1,0 +1,121 @@
+"""``list`` and ``explain``: the specification for a reader who knows no Z3."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from model.policies import POLICIES, RECOMMENDED, PaddingPolicy
+from proofs.errors import UsageError
+from proofs.report.trace_text import table
+from spec.assumptions import ASSUMPTIONS
+from spec.config import FLAGS, KNOBS
+from spec.invariants import CATALOGUE, IDS
+from spec.waivers import WAIVERS
+
+
+def list_all() -> str:
+    """Every id that ``explain``, ``--only`` and ``--policy`` take, a line each."""
+    blocks = [
+        ("invariants", [(e, _first(e)) for e in IDS]),
+        ("waivers of uniform-decode", [(w.id, w.statement) for w in WAIVERS]),
+        ("assumptions", [(a.id, a.statement) for a in ASSUMPTIONS]),
+        ("policies", [(p.name, f"{p.title} ({p.status})") for p in POLICIES.values()]),
+        ("knobs", [(k.name, f"{k.symbol}, {k.unit}: {k.meaning}") for k in KNOBS]),
+        ("flags", list(FLAGS.items())),
+    ]
+    lines: list[str] = []
+    for title, rows in blocks:
+        lines += [title, *(f"  {line}" for line in table(rows)), ""]
+    return "\n".join(lines).rstrip()
+
+
+def explain(name: str) -> str:
+    """One id at length.
+
+    Raises:
+        UsageError: nothing has that id.
+    """
+    for invariant in CATALOGUE:
+        if invariant.id == name:
+            return _explain_invariant(name)
+    for waiver in WAIVERS:
+        if waiver.id == name:
+            return _page(
+                waiver.id,
+                "waiver of uniform-decode",
+                {"applies when": waiver.statement, "why": waiver.why, "source": waiver.source},
+            )
+    for assumption in ASSUMPTIONS:
+        if assumption.id == name:
+            return _page(
+                assumption.id,
+                f"assumption about the {assumption.about}",
+                {
+                    "says": assumption.statement,
+                    "why": assumption.why,
+                    "source": assumption.source,
+                },
+            )
+    if name in POLICIES:
+        return _explain_policy(POLICIES[name])
+    for knob in KNOBS:
+        if name in (knob.name, knob.symbol):
+            high = "no upper limit" if knob.high is None else f"at most {knob.high}"
+            legal = f"at least {knob.low}, {high}, {knob.unit}"
+            return _page(knob.name, f"knob {knob.symbol}", {"says": knob.meaning, "legal": legal})
+    if name in FLAGS:
+        return _page(name, "flag", {"says": FLAGS[name]})
+    raise unknown("id", name, [*IDS, *POLICIES, *(w.id for w in WAIVERS)])
+
+
+def unknown(kind: str, name: str, legal: list[str]) -> UsageError:
+    """The error for a name nobody knows, with the nearest ones."""
+    near = get_close_matches(name, legal, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"legal: {', '.join(legal)}"
+    return UsageError(f"unknown {kind} {name!r}; {hint} (python -m proofs list shows all)")
+
+
+def _first(identifier: str) -> str:
+    return next(entry.statement for entry in CATALOGUE if entry.id == identifier)
+
+
+def _explain_invariant(name: str) -> str:
+    entries = [entry for entry in CATALOGUE if entry.id == name]
+    clauses = [
+        f"about a {entry.about.__name__}: {(entry.claim.__doc__ or '').strip()}"
+        for entry in entries
+    ]
+    fields = {
+        "promises": entries[0].statement,
+        "why": entries[0].why,
+        "sources": ", ".join(entries[0].sources),
+    }
+    page = _page(name, "invariant", fields)
+    lines = [page, "", "  clauses", *(f"    - {clause}" for clause in clauses)]
+    if name == "uniform-decode":
+        lines += ["", "  waivers", *(f"    - {w.id}: {w.statement}" for w in WAIVERS)]
+    return "\n".join(lines)
+
+
+def _explain_policy(policy: PaddingPolicy) -> str:
+    yes = {True: "yes", False: "no"}
+    fields = {
+        "title": policy.title,
+        "status": policy.status,
+        "pads at all": yes[policy.pads],
+        "only autoregressive models": yes[policy.autoregressive_only],
+        "pads without running work if C > 0": yes[policy.resumed_alone],
+        "reserves the sampled token": yes[policy.reserves_sampled_token],
+        "at the length limit": policy.at_length_limit,
+        "minds the long-prefill threshold": yes[policy.threshold_aware],
+        "when Mamba alignment clips": policy.when_clipped,
+        "asserts the padded width": yes[policy.asserts_width],
+        "clamps negative running rows": yes[policy.clamps_running],
+    }
+    kind = "padding policy" + (" (recommended)" if policy is RECOMMENDED else "")
+    return _page(policy.name, kind, fields)
+
+
+def _page(name: str, kind: str, fields: dict[str, str]) -> str:
+    rows = [(label, text) for label, text in fields.items()]
+    return "\n".join([f"{name}: {kind}", "", *(f"  {line}" for line in table(rows))])

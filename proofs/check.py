@@ -1,0 +1,119 @@
+"""Deciding one policy: prove what is inductive, find an execution for what is not.
+
+A promise the induction proves is *proved*.  One it does not prove is searched for from the empty
+engine; found and replayed on integers it is *violated*, otherwise *undecided*, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from model.policies import PaddingPolicy
+from proofs.bodies import CLAUSE, FEATURES, WAIVED
+from proofs.induction import Cache, Induction, prove
+from proofs.known import expected
+from proofs.replay import NotReproduced, replay
+from proofs.search import DEPTHS, Found, Search, search
+from proofs.symbolic import Limits
+from proofs.trace import Trace
+from proofs.verdict import PROVED, SCOPE, UNDECIDED, VIOLATED, Obligation, Statistics
+from spec.invariants import IDS
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One policy under one mode."""
+
+    policy: PaddingPolicy
+    mode: str
+    only: frozenset[str] = frozenset(IDS)
+    limits: Limits = field(default_factory=Limits)
+
+
+def check(task: Task, cache: Cache) -> list[Obligation]:
+    """Every invariant of ``task.only`` for one policy under one mode, in catalogue order."""
+    started = perf_counter()
+    induction = prove(task.policy, task.mode, task.limits, cache)
+    open_goals = {name: _unproved(induction, name) for name in IDS if name in task.only}
+    traces, cost = _executions(task, induction, [n for n, why in open_goals.items() if why])
+    statistics = induction.statistics() + cost
+    seconds = perf_counter() - started
+    share = 1 / max(len(open_goals), 1)
+    return [
+        _obligation(task, induction, name, why, traces.get(name), statistics.scaled(seconds, share))
+        for name, why in open_goals.items()
+    ]
+
+
+def _unproved(induction: Induction, invariant: str) -> str:
+    """Why the induction does not prove an invariant; empty if it does."""
+    reasons = [
+        f"{body.name} ({goal.name}){': ' + detail if detail else ''}"
+        for body, goal in induction.goals(invariant)
+        for detail in [goal.error or goal.unknown]
+        if goal.refuted or goal.unknown
+    ]
+    reasons += [
+        f"{body.name}: {body.incomplete}" for body in induction.bodies.values() if body.incomplete
+    ]
+    return "; ".join(reasons)
+
+
+def _executions(
+    task: Task, induction: Induction, targets: Iterable[str]
+) -> tuple[dict[str, Trace], Statistics]:
+    """Replayed executions for the invariants that are not proved."""
+    traces: dict[str, Trace] = {}
+    cost = Statistics()
+    missing = set(targets)
+    corners = [frozenset[str](), *(frozenset({name}) for name in FEATURES)]
+    for attempt in range(len(corners) + 1):
+        groups: dict[frozenset[str], set[str]] = {}
+        for name in missing - set(traces):
+            order = list(dict.fromkeys([*induction.corners.get(name, []), *corners]))
+            if attempt < len(order):
+                groups.setdefault(order[attempt], set()).add(name)
+        for features, names in sorted(groups.items(), key=lambda g: (len(g[0]), sorted(g[0]))):
+            found = search(
+                Search(task.policy, task.mode, frozenset(names), features, DEPTHS, task.limits)
+            )
+            cost += found.statistics
+            traces |= dict(_replayed(found))
+    return traces, cost
+
+
+def _replayed(found: Found) -> Iterator[tuple[str, Trace]]:
+    for name, scenario in found.scenarios.items():
+        try:
+            yield name, replay(scenario, name)
+        except NotReproduced:
+            continue
+
+
+def _obligation(
+    task: Task,
+    induction: Induction,
+    invariant: str,
+    why: str,
+    trace: Trace | None,
+    statistics: Statistics,
+) -> Obligation:
+    verdict = PROVED if not why else VIOLATED if trace is not None else UNDECIDED
+    used = set().union(*(goal.used for _, goal in induction.goals(invariant)))
+    used |= set().union(*(body.pruned_by for body in induction.bodies.values()))
+    return Obligation(
+        invariant=invariant,
+        policy=task.policy.name,
+        mode=task.mode,
+        verdict=verdict,
+        scope=SCOPE.format(mode=task.mode),
+        assumptions=tuple(sorted(n for n in used if not n.startswith((WAIVED, CLAUSE)))),
+        waivers=tuple(sorted(n.removeprefix(WAIVED) for n in used if n.startswith(WAIVED))),
+        clauses=tuple(sorted(n.removeprefix(CLAUSE) for n in used if n.startswith(CLAUSE))),
+        reason=why,
+        expected=expected(task.policy.name, invariant, task.mode),
+        trace=trace,
+        statistics=statistics,
+    )

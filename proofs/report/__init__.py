@@ -1,0 +1,1 @@
+"""Turning verdicts and traces into text for people and data for programs."""

@@ -1,0 +1,280 @@
+"""Bounded search from the empty engine: shows that a violation is reached by a real execution.
+
+The model's own engine plays a few steps with symbolic knobs, arrivals and answers.  Minimality is
+by documented order: fewest steps, fewest requests, fewest features switched on, then the smallest
+``max_model_len``, ``num_spec_tokens``, and the rest in the order of ``ORDER``.  Every result is a
+``Scenario``; a trace exists only once its replay on integers broke the promise too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.engine import Engine
+from model.environment import Sample
+from model.policies import PaddingPolicy
+from model.request import Request
+from proofs.play import Play, Promise
+from proofs.scenario import Arrival, RecordingWorld, Scenario
+from proofs.symbolic import Context, Exploration, Limits, Path, Refuted, evaluate
+from proofs.verdict import ASYNC, Statistics
+from spec import assumptions as world
+from spec.config import Config
+from spec.logic import all_of, implies, not_
+
+LARGEST = 64
+"""Bound on every length in a search, tokens: counterexamples are tiny, proofs have no bound."""
+AMPLE = 8192
+"""A budget no search can exhaust, rows (vLLM's own default for max_num_batched_tokens)."""
+
+FEATURES = ("threshold", "diffusion", "mamba", "tight-budget", "unchunked", "preemption", "load")
+"""What a search may switch on besides plain decoding with prefix hits."""
+DEPTHS = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2))
+"""(steps, requests), in the order they are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What to look for and where."""
+
+    policy: PaddingPolicy
+    mode: str
+    targets: frozenset[str]
+    """Invariant ids whose violation is wanted."""
+    features: frozenset[str]
+    depths: tuple[tuple[int, int], ...] = DEPTHS
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search ended with."""
+
+    scenarios: dict[str, Scenario] = field(default_factory=dict)
+    """Invariant id → the smallest execution that breaks it."""
+    complete: bool = True
+    """Every path within the depths was looked at."""
+    statistics: Statistics = field(default_factory=Statistics)
+
+
+def search(task: Search) -> Found:
+    """Look for the smallest execution breaking each target, shallowest first."""
+    found = Found()
+    for steps, requests in task.depths:
+        missing = task.targets - set(found.scenarios)
+        if not missing:
+            break
+        _at_depth(task, steps, requests, missing, found)
+    return found
+
+
+def _at_depth(
+    task: Search, steps: int, requests: int, targets: Collection[str], found: Found
+) -> None:
+    best: dict[str, tuple[tuple[int, ...], Scenario]] = {}
+    run = _Run(task, steps, requests)
+    with Exploration(run.play, task.limits) as exploration:
+        for path in exploration:
+            if path.unsupported:
+                found.complete = False
+                continue
+            for invariant, broken in run.breaches(path, targets):
+                order = run.order()
+                known = best.get(invariant)
+                if known is not None:
+                    broken = broken & run.smaller_than(known[0])
+                    if not isinstance(path.holds(not_(broken)), Refuted):
+                        continue
+                model = path.minimize(broken, order)
+                if model is None:
+                    continue
+                rank = tuple(int(evaluate(term, model)) for term in order)
+                if known is None or rank < known[0]:
+                    best[invariant] = (rank, run.scenario(model))
+        found.complete &= exploration.complete
+        found.statistics += Statistics.of(exploration.statistics)
+    found.scenarios |= {name: scenario for name, (_, scenario) in best.items()}
+
+
+class _Run:
+    """The engine in a small world; ``play`` is run once per path and leaves its state here."""
+
+    def __init__(self, task: Search, steps: int, requests: int) -> None:
+        self.task, self.steps, self.requests = task, steps, requests
+
+    def _begin(self, context: Context) -> None:
+        self.context = context
+        self.config = _config(context, self.task, self.requests)
+        self.arrivals: list[tuple[int, Request]] = []
+        self.answers = _World(context, self.config, self.task.features)
+        self.world = RecordingWorld(self.answers)
+        self.pending = [self._request(index) for index in range(self.requests)]
+        self.promises: list[Promise] = []
+        self.step = -1
+
+    def _request(self, index: int) -> Request:
+        new = self.context.int
+        name = chr(ord("A") + index)
+        request = Request(name, new(f"{name} prompt", 1, LARGEST), new(f"{name} max", 1, LARGEST))
+        request.arrival_time = index
+        assume = self.context.assume
+        assume(world.PROMPT_FITS.condition(self.config, request.num_prompt_tokens))
+        return request
+
+    def play(self, context: Context) -> None:
+        """Play all steps; only the last one can break something not found at a lesser depth."""
+        self._begin(context)
+        play = Play(self.config, self.task.policy, [self.world], self._enter)
+        try:
+            for self.step in range(self.steps):
+                play.promises.clear()
+                play.step(self.step)
+        finally:
+            if self.step == self.steps - 1:
+                self.promises = play.promises
+
+    def _enter(self, step: int, rank: int, engine: Engine) -> None:
+        """A request arrives now or later, in order; all have arrived by the last step."""
+        last = step == self.steps - 1
+        while self.pending:
+            request = self.pending[0]
+            if not last and not bool(self.context.bool(f"{request.request_id} arrives at {step}")):
+                break
+            self.pending.pop(0)
+            self.arrivals.append((step, request))
+            engine.add_request(request)
+
+    # -- reading the result -------------------------------------------------------------------
+
+    def breaches(self, path: Path[None], targets: Collection[str]) -> Iterator[tuple[str, Any]]:
+        """(invariant, formula of its breach) for each target this path can break."""
+        if path.error is not None:
+            if self.step == self.steps - 1 and "no-reachable-assert" in targets:
+                yield "no-reachable-assert", True
+            return
+        for promise in self.promises:
+            if promise.invariant in targets:
+                broken = not_(promise.claim.holds)
+                if broken is not False and isinstance(path.holds(not_(broken)), Refuted):
+                    yield promise.invariant, broken
+
+    def order(self) -> list[Any]:
+        """What is minimized, most significant first."""
+        c = self.config
+        sizes = [c.max_model_len, c.num_spec_tokens, c.long_prefill_token_threshold]
+        budgets = [c.max_num_scheduled_tokens, c.max_num_batched_tokens]
+        requests = [
+            number
+            for step, request in self.arrivals
+            for number in (step, request.num_prompt_tokens, request.max_tokens)
+        ]
+        return [*sizes, *budgets, *requests, *self.answers.numbers]
+
+    def smaller_than(self, rank: tuple[int, ...]) -> Any:
+        """A necessary condition for beating ``rank``: its leading numbers do not grow."""
+        first, second = self.order()[:2]
+        return all_of(first <= rank[0], implies(first == rank[0], second <= rank[1]))
+
+    def scenario(self, model: Any) -> Scenario:
+        """The execution as data."""
+        fixed = {
+            name: evaluate(getattr(self.config, name), model)
+            for name in Config.__dataclass_fields__
+        }
+        return Scenario(
+            config=Config(**fixed),
+            policy=self.task.policy.name,
+            num_steps=self.steps,
+            arrivals=tuple(
+                Arrival(
+                    step,
+                    request.request_id,
+                    evaluate(request.num_prompt_tokens, model),
+                    evaluate(request.max_tokens, model),
+                )
+                for step, request in self.arrivals
+            ),
+            answers=(
+                tuple(
+                    (kind, *(evaluate(number, model) for number in numbers))
+                    for kind, *numbers in self.world.answers
+                ),
+            ),
+        )
+
+
+class _World:
+    """Symbolic answers, one fresh variable per question; connectors only where asked for."""
+
+    def __init__(self, context: Context, config: Config, features: Collection[str]) -> None:
+        self.context, self.config, self.features = context, config, features
+        self.numbers: list[Any] = []
+
+    def _new(self, what: str, low: int, high: int = LARGEST) -> Any:
+        number = self.context.int(f"{what} #{len(self.numbers)}", low, high)
+        self.numbers.append(number)
+        return number
+
+    def prefix_hit(self, request: Request) -> int:
+        hit: int = self._new(f"prefix hit of {request.request_id}", 0)
+        self.context.assume(world.HIT_LEAVES_ONE.condition(request.num_tokens, hit))
+        return hit
+
+    def connector_match(self, request: Request, num_local_tokens: int) -> tuple[int, bool]:
+        if "load" not in self.features or not bool(
+            self.context.bool(f"{request.request_id} loads #{len(self.numbers)}")
+        ):
+            return 0, False
+        matched: int = self._new(f"connector match of {request.request_id}", 1)
+        self.context.assume(
+            world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local_tokens, matched)
+        )
+        return matched, True
+
+    def load_finished(self, request: Request) -> bool:
+        return bool(self.context.bool(f"load of {request.request_id} done #{len(self.numbers)}"))
+
+    def sample(self, request: Request, num_draft_tokens: int, padded: bool) -> Sample:
+        generated = self._new(f"tokens for {request.request_id}", 0)
+        self.context.assume(
+            world.RUNNER_SAMPLES.condition(self.config, num_draft_tokens, generated)
+        )
+        s = self.config.num_sampled_tokens_per_step
+        self.context.assume(implies(padded, generated <= s))
+        return Sample(generated)
+
+    def draft(self, request: Request) -> int:
+        drafts: int = self._new(f"drafts for {request.request_id}", 0)
+        self.context.assume(world.DRAFTS_AT_MOST_K.condition(self.config, drafts))
+        return drafts
+
+
+def _config(context: Context, task: Search, requests: int) -> Config:
+    """Plain decoding but for the features asked for."""
+    new, on = context.int, task.features
+    tight = "tight-budget" in on or "unchunked" in on
+    rows = new("max_num_scheduled_tokens", 1, LARGEST) if tight else AMPLE
+    blocks = new("num_gpu_blocks", 1, LARGEST) if "preemption" in on else AMPLE
+    block = 1 if "preemption" in on else 4 if "mamba" in on else 16
+    config = Config(
+        max_model_len=new("max_model_len", 2, LARGEST),
+        num_spec_tokens=new("num_spec_tokens", 1, LARGEST),
+        num_sampled_tokens_per_step=0 if "diffusion" in on else 1,
+        max_num_scheduled_tokens=rows,
+        max_num_batched_tokens=rows,
+        draft_slots=0,
+        max_num_seqs=requests,
+        long_prefill_token_threshold=(
+            new("long_prefill_token_threshold", 1, LARGEST) if "threshold" in on else 0
+        ),
+        block_size=block,
+        num_gpu_blocks=blocks,
+        enable_chunked_prefill="unchunked" not in on,
+        async_scheduling=task.mode == ASYNC,
+        mamba_align="mamba" in on,
+    )
+    if not config.enable_chunked_prefill:
+        context.assume(world.WHOLE_PROMPTS_FIT.condition(config))
+    return config

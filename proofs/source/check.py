@@ -1,0 +1,111 @@
+"""Checking one source: load it, explore it, report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from time import perf_counter
+
+from proofs.source.errors import CANNOT_TELL, Gap, Rejected, SourceError, Unprofiled
+from proofs.source.induct import check_mode
+from proofs.source.loader import Loaded, Text, load
+from proofs.source.profile import profile_for
+from proofs.source.scenarios import MOST_SAMPLED, one_step, whole_loop
+from proofs.source.verdicts import Finding, SourceReport
+from proofs.symbolic import Limits
+from proofs.verdict import ASYNC, MODES, SYNC, UNDECIDED, Statistics
+from spec.invariants import IDS
+
+ONE_STEP_SCOPE = (
+    "one step over one running and one waiting request from any state of the request invariant, "
+    "every legal configuration; {mode} scheduling"
+)
+LOOP_SCOPE = (
+    "every execution: schedule(), _update_after_schedule(), update_from_output() and "
+    "_preempt_request() keep the invariant for any number of requests; every legal "
+    "configuration; at most {sampled} tokens returned per request and step; {mode} scheduling"
+)
+ENTRY = "schedule"
+
+
+def check_source(
+    texts: Iterable[Text],
+    name: str,
+    version: str | None = None,
+    *,
+    whole_loop_too: bool = False,
+    modes: Iterable[str] = MODES,
+    limits: Limits | None = None,
+    profile: str = "",
+) -> SourceReport:
+    """Check a scheduler from its text alone; nothing of it is imported.
+
+    Args:
+        texts: the scheduler's file, then its siblings (``async_scheduler.py`` and ``utils.py`` if
+            they are there); a later file may import what an earlier one defines.
+        name: how the report calls the source.
+        version: the release it comes from, if it is one; selects the profile's rows.
+        whole_loop_too: prove the whole loop inductively instead of one step.
+        limits: bounds on paths and seconds of each exploration.
+        profile: further profile lines, in the table's format.
+
+    Raises:
+        SourceError: the text is no scheduler, or does not load.
+    """
+    started = perf_counter()
+    texts = list(texts)
+    limits = limits or Limits(paths=20_000, seconds=120)
+    try:
+        loaded = load(texts, profile_for(version, profile))
+        _is_scheduler(loaded, texts)
+    except Rejected as refusal:
+        return SourceReport(name, version, (), Statistics(), rejected=str(refusal))
+    except Unprofiled as unknown:
+        return _undecided(name, version, unknown.gap)
+    findings: list[Finding] = []
+    dropped: dict[str, None] = {}
+    notes: list[str] = []
+    statistics = Statistics()
+    for mode in modes:
+        if mode == ASYNC and "AsyncScheduler" not in loaded.classes:
+            notes.append("no AsyncScheduler: async scheduling was not checked")
+            continue
+        tasks = (whole_loop if whole_loop_too else one_step)(mode == ASYNC)
+        scope = (LOOP_SCOPE if whole_loop_too else ONE_STEP_SCOPE).format(
+            mode=mode, sampled=MOST_SAMPLED
+        )
+        found, without, cost = check_mode(loaded, tasks, scope, limits, whole_loop_too)
+        findings += found
+        dropped |= dict.fromkeys(f"{clause} ({mode})" for clause in without)
+        statistics += cost
+    total = Statistics(
+        perf_counter() - started, statistics.paths, statistics.queries, statistics.solver_seconds
+    )
+    return SourceReport(name, version, tuple(findings), total, tuple(dropped), notes=tuple(notes))
+
+
+def _is_scheduler(loaded: Loaded, texts: list[Text]) -> None:
+    """The texts define ``Scheduler.schedule``.
+
+    Raises:
+        SourceError: they do not.
+    """
+    file = texts[0].name if texts else "nothing"
+    made = loaded.classes.get("Scheduler")
+    if made is None:
+        known = ", ".join(sorted(loaded.classes)) or "no class"
+        raise SourceError(f"{file}: no class Scheduler in it (it defines {known})")
+    if not callable(getattr(made, ENTRY, None)):
+        raise SourceError(
+            f"{file}: Scheduler has no method schedule: renamed, or an engine before 0.8?",
+            CANNOT_TELL,
+        )
+
+
+def _undecided(name: str, version: str | None, gap: Gap) -> SourceReport:
+    """Nothing can be said: the file does not even load without the missing row."""
+    findings = tuple(
+        Finding(invariant, mode, UNDECIDED, "", reason=str(gap), gaps=(gap,))
+        for mode in (SYNC,)
+        for invariant in IDS
+    )
+    return SourceReport(name, version, findings, Statistics())

@@ -1,0 +1,48 @@
+"""What can go wrong before there is a verdict, each with its exit status and one line to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BAD_INPUT = 2
+"""Exit status: the input is missing, unreadable, or not a scheduler."""
+CANNOT_TELL = 3
+"""Exit status: the input may be fine, but nothing can be said about it here and now."""
+
+
+class SourceError(Exception):
+    """The source cannot be checked; the message is one line: what is missing and what to do."""
+
+    def __init__(self, message: str, status: int = BAD_INPUT) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Rejected(SourceError):
+    """The gate refuses to run a text; nothing of it was executed."""
+
+    def __init__(self, file: str, line: int, why: str) -> None:
+        super().__init__(f"rejected: {file}:{line}: {why}")
+        self.file, self.line, self.why = file, line, why
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A place where the environment profile does not say what the source would see."""
+
+    attribute: str
+    file: str
+    line: int
+    settle: str
+    """The line of the profile that would settle it."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: the profile does not know {self.attribute}"
+
+
+class Unprofiled(Exception):
+    """The source asked for something the profile does not know (raised outside a run)."""
+
+    def __init__(self, gap: Gap) -> None:
+        super().__init__(str(gap))
+        self.gap = gap

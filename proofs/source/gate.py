@@ -1,0 +1,194 @@
+"""The syntax gate: what a text may contain before a single statement of it runs.
+
+A pull request's file is hostile input.  It is parsed, never imported; a text that could reach
+outside its own data is refused as a whole, with the line and the reason.  The rules are an
+allow-list where that is possible and a deny-list of introspection where it is not:
+
+* an import binds a stub (``stubs``) and loads nothing; modules that exist to reach the operating
+  system or the interpreter are refused by name, so that a reader of the report learns it;
+* names and attributes with two underscores are refused but for the few a scheduler uses;
+* the attributes through which Python objects lead to frames, code and modules are refused, and so
+  is ``str.format``, which reads attributes named in a string;
+* size, number of nodes and nesting are bounded.
+
+Loops are bounded at run time (``rewrite`` counts iterations, ``sandbox`` counts seconds).
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+
+from proofs.source.errors import Rejected
+
+MAX_BYTES = 2_000_000
+MAX_NODES = 400_000
+MAX_DEPTH = 80
+MAX_LITERAL = 10**12
+
+DUNDER_NAMES = frozenset({"__name__"})
+DUNDER_ATTRIBUTES = frozenset({"__init__", "__name__"})
+DUNDER_METHODS = frozenset(
+    {"__init__", "__post_init__", "__len__", "__bool__", "__iter__", "__contains__", "__lt__"}
+    | {"__repr__", "__str__"}
+)
+
+FORBIDDEN_NAMES = frozenset(
+    "eval exec compile open globals locals vars dir input breakpoint help exit quit memoryview "
+    "setattr delattr type id hash __import__".split()
+)
+"""Builtins that lead outside, or let a text take the checker's own objects apart."""
+
+FORBIDDEN_ATTRIBUTES = frozenset(
+    "format format_map mro gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin "
+    "ag_frame ag_code ag_await f_back f_builtins f_code f_globals f_locals f_trace tb_frame "
+    "tb_next tb_lasti co_code co_consts func_globals func_code with_traceback system popen".split()
+)
+
+FORBIDDEN_MODULES = frozenset(
+    "builtins os sys io subprocess socket ssl select selectors signal shutil pathlib tempfile glob "
+    "fcntl pty pwd grp resource mmap ctypes cffi importlib imp pkgutil runpy zipimport inspect gc "
+    "dis code codeop codecs ast types traceback linecache site atexit faulthandler tracemalloc "
+    "pickle marshal shelve copyreg threading _thread multiprocessing concurrent asyncio "
+    "http urllib ftplib smtplib socketserver xmlrpc requests httpx aiohttp webbrowser "
+    "sqlite3 dbm platform posix nt operator z3 proofs model spec".split()
+)
+
+_REFUSED_NODES: dict[type[ast.AST], str] = {
+    ast.AsyncFunctionDef: "a coroutine",
+    ast.AsyncFor: "an asynchronous loop",
+    ast.AsyncWith: "an asynchronous context",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+    ast.Global: "a global statement: state that survives between two runs",
+    ast.Match: "a match statement",
+    ast.TryStar: "except*",
+}
+
+
+def parse(text: str, file: str) -> ast.Module:
+    """The syntax tree of a text that passed the gate.
+
+    Raises:
+        Rejected: the text is refused; the message names the first line and the reason.
+    """
+    if len(text) > MAX_BYTES:
+        raise Rejected(file, 1, f"larger than {MAX_BYTES} characters")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, file)
+    except SyntaxError as error:
+        raise Rejected(file, error.lineno or 1, f"does not parse: {error.msg}") from None
+    except ValueError as error:
+        raise Rejected(file, 1, f"does not parse: {error}") from None
+    except (RecursionError, MemoryError):
+        raise Rejected(file, 1, "nested too deeply to parse") from None
+    _bounded(tree, file)
+    refusals = sorted(
+        (getattr(node, "lineno", 1), why) for node in ast.walk(tree) for why in _refusals(node)
+    )
+    if refusals:
+        raise Rejected(file, *refusals[0])
+    return tree
+
+
+def _bounded(tree: ast.AST, file: str) -> None:
+    """Depth and number of nodes, without recursion."""
+    count, stack = 0, [(tree, 1)]
+    while stack:
+        node, depth = stack.pop()
+        count += 1
+        line = getattr(node, "lineno", 1)
+        if depth > MAX_DEPTH:
+            raise Rejected(file, line, f"nested deeper than {MAX_DEPTH} levels")
+        if count > MAX_NODES:
+            raise Rejected(file, line, f"more than {MAX_NODES} syntax nodes")
+        stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
+
+
+def _refusals(node: ast.AST) -> Iterator[str]:
+    """Why a node is refused, if it is."""
+    refused = _REFUSED_NODES.get(type(node))
+    if refused is not None:
+        yield f"contains {refused}"
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        yield from _import(node)
+    elif isinstance(node, ast.Name):
+        yield from _name(node.id)
+    elif isinstance(node, ast.Attribute):
+        yield from _attribute(node.attr)
+    elif isinstance(node, ast.arg):
+        yield from _name(node.arg)
+    elif isinstance(node, ast.keyword):
+        if node.arg is not None and "__" in node.arg:
+            yield f"uses the keyword {node.arg}"
+    elif isinstance(node, ast.FunctionDef):
+        if "__" in node.name and node.name not in DUNDER_METHODS:
+            yield f"defines {node.name}"
+    elif isinstance(node, ast.ClassDef):
+        yield from _class(node)
+    elif isinstance(node, ast.ExceptHandler):
+        if node.type is None or "BaseException" in ast.unparse(node.type):
+            yield "catches every exception, even the checker's own"
+        if node.name is not None:
+            yield from _name(node.name)
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, int) and abs(node.value) > MAX_LITERAL:
+            yield "contains an enormous number"
+    elif isinstance(node, ast.Call):
+        yield from _call(node)
+
+
+def _import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    modules = (
+        [alias.name for alias in node.names]
+        if isinstance(node, ast.Import)
+        else [node.module or ""] * (not node.level)
+    )
+    for module in modules:
+        if module.split(".")[0] in FORBIDDEN_MODULES:
+            yield f"imports {module}"
+    for alias in node.names:
+        if alias.name == "*":
+            yield "imports everything (*) of a module"
+        for name in (*alias.name.split("."), alias.asname or ""):
+            if "__" in name:
+                yield f"imports {name}"
+
+
+def _name(name: str) -> Iterator[str]:
+    if name in FORBIDDEN_NAMES:
+        yield f"uses {name}"
+    elif "__" in name and name not in DUNDER_NAMES:
+        yield f"uses the name {name}"
+
+
+def _attribute(name: str) -> Iterator[str]:
+    if name in FORBIDDEN_ATTRIBUTES:
+        yield f"uses the attribute {name}"
+    elif "__" in name and name not in DUNDER_ATTRIBUTES:
+        yield f"uses the attribute {name}"
+
+
+def _class(node: ast.ClassDef) -> Iterator[str]:
+    if "__" in node.name:
+        yield f"defines {node.name}"
+    if node.keywords:
+        yield "gives a class keywords (a metaclass)"
+
+
+def _call(node: ast.Call) -> Iterator[str]:
+    """``getattr`` and ``hasattr`` only with a plain attribute name in the text."""
+    if not isinstance(node.func, ast.Name):
+        return
+    if node.func.id in ("getattr", "hasattr"):
+        name = node.args[1] if len(node.args) > 1 else None
+        if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+            yield f"calls {node.func.id} with a computed name"
+        elif "__" in name.value or name.value in FORBIDDEN_ATTRIBUTES:
+            yield f"calls {node.func.id} for {name.value}"
+    elif node.func.id == "super" and node.args:
+        yield "calls super with arguments"

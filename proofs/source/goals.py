@@ -1,0 +1,73 @@
+"""What must hold at the end of a run of the text: the catalogue's claims and the clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from proofs.clauses import SERVES
+from proofs.source.harness import Harness
+from proofs.source.requests import Request
+from spec import assumptions as spec_world
+from spec.claims import Claim
+from spec.invariants import about
+from spec.logic import implies, not_
+from spec.records import Booking
+
+UNLESS = "unless:"
+"""Prefix of a tracked hypothesis that says a waiver does not apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One formula to prove at the end of a path."""
+
+    invariant: str
+    """The catalogue id at stake."""
+    name: str
+    """The claim's function or the clause's name."""
+    request: str
+    formula: Any
+    granted: Mapping[str, Any] = field(default_factory=dict)
+    """Tracked extra hypotheses: assumptions by id, and ``unless:<waiver>``."""
+    claim: Claim | None = None
+    """The claim behind the formula; a clause has none."""
+
+
+def goals_about(harness: Harness, records: Iterable[Any]) -> list[Goal]:
+    """Every claim of the catalogue about these records."""
+    return [
+        _goal(harness, invariant.id, invariant.claim(record), invariant.claim.__name__, record)
+        for record in records
+        for invariant in about(type(record))
+    ]
+
+
+def _goal(harness: Harness, invariant: str, claim: Claim, name: str, record: Any) -> Goal:
+    granted = {UNLESS + waiver: not_(applies) for waiver, applies in claim.waivers.items()}
+    if invariant == "progress" and not isinstance(record, Booking):
+        config, first = harness.config, harness.is_first
+        granted |= {
+            need.id: need.condition(config)
+            for need in (spec_world.BUDGET_COVERS_BATCH, spec_world.INPUTS_COVER_ROWS)
+        }
+        whole = spec_world.WHOLE_PROMPTS_FIT
+        granted[whole.id] = implies(first, whole.condition(config))
+    request = getattr(record, "request_id", "")
+    return Goal(invariant, name, request, claim.unless_waived, granted, claim)
+
+
+def clause_goals(
+    harness: Harness, request: Request, in_flight: Any, mid_step: bool = False, rows: Any = 1
+) -> list[Goal]:
+    """Every kept clause again: the step must re-establish what it started from.
+
+    ``rows``: what the step gave the request; a step with less than one row is an engine's last.
+    """
+    alive = spec_world.CRASH_IS_THE_END
+    granted = {} if type(rows) is int else {alive.id: alive.condition(rows)}
+    return [
+        Goal(SERVES[name], name, request.request_id, formula, granted)
+        for name, formula in harness.clauses(request, in_flight, mid_step).items()
+    ]

@@ -1,0 +1,304 @@
+"""An arbitrary state of one rank, built around the text's own scheduler object.
+
+``README.md`` argues why one running and one waiting request, with whatever budgets the requests
+before them left, stand for any number of requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.request import RequestStatus as ModelStatus
+from proofs.clauses import request_clauses
+from proofs.source.errors import SourceError
+from proofs.source.loader import Loaded
+from proofs.source.requests import (
+    MODEL_STATUS,
+    Request,
+    RequestQueue,
+    RequestStatus,
+    length_of,
+    sequence,
+)
+from proofs.source.stubs import Stub
+from proofs.source.world import Context, World
+from spec import assumptions as spec_world
+from spec.config import FLAGS, KNOBS, Config, coupled_ranges
+from spec.logic import implies
+from spec.records import Decision
+
+CLAUSE = "clause:"
+"""Prefix of a tracked hypothesis that is an inductive clause."""
+UNJUDGED = frozenset({"blocks-cover-computed"})
+"""Clauses about the block pool, which is not part of the text."""
+WAITING_QUEUES = ("kv_holding_waiting", "skipped_waiting", "waiting")
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a scenario switches on besides plain decoding, prefill and prefix hits."""
+
+    async_scheduling: bool = False
+    connector: bool = False
+    priority: bool = False
+    mamba: bool = False
+
+
+@dataclass(slots=True)
+class View:
+    """A request of the text as the inductive clauses see it."""
+
+    request_id: str
+    status: ModelStatus
+    num_prompt_tokens: Any
+    max_tokens: Any
+    num_output_tokens: Any
+    num_tokens: Any
+    num_computed_tokens: Any
+    num_output_placeholders: Any
+    num_spec_tokens: Any
+    num_in_flight_tokens: Any
+    num_stale_output_tokens: Any
+    is_prefill_chunk: Any
+    num_blocks: Any = 0
+
+    @classmethod
+    def of(cls, request: Request, tracks_flight: bool = True) -> View:
+        """The counters as they are now; texts before 0.27 do not track all rows in flight."""
+        return cls(
+            request_id=request.request_id,
+            status=MODEL_STATUS.get(request.status, ModelStatus.FINISHED_ABORTED),
+            num_prompt_tokens=request.num_prompt_tokens,
+            max_tokens=request.max_tokens,
+            num_output_tokens=request.num_output_tokens,
+            num_tokens=request.num_tokens,
+            num_computed_tokens=request.num_computed_tokens,
+            num_output_placeholders=request.num_output_placeholders,
+            num_spec_tokens=length_of(request.spec_token_ids),
+            num_in_flight_tokens=request.num_in_flight_tokens
+            if tracks_flight
+            else request.num_output_placeholders,
+            num_stale_output_tokens=request.num_stale_output_tokens,
+            is_prefill_chunk=request.is_prefill_chunk,
+        )
+
+
+@dataclass
+class Harness:
+    """The text's scheduler in a world of free answers, and the hypotheses it starts from."""
+
+    loaded: Loaded
+    context: Context
+    features: Features
+    kept: Collection[str] | None = None
+    """Clauses that may be supposed; None: all of them."""
+    config: Config = field(init=False)
+    world: World = field(init=False)
+    scheduler: Any = field(init=False)
+    everyone: list[Request] = field(init=False, default_factory=list)
+    """The requests of the harness, in the order they were made."""
+    seen: Any = field(init=False, default=None)
+    decisions: list[Decision] = field(init=False, default_factory=list)
+    before: dict[str, View] = field(init=False, default_factory=dict)
+    """Request id → its counters when the step began."""
+
+    def __post_init__(self) -> None:
+        self.config = arbitrary_config(self.context, self.features, self.loaded.mentioned)
+        host = self.loaded.host
+        self.world = World(host, self.context, self.config, self.features.connector)
+        host.begin(self.world)
+        self.is_first = self.context.bool("nothing was scheduled before")
+        self._legal()
+        self.scheduler = make_scheduler(self.loaded, self.config)
+
+    def _legal(self) -> None:
+        """Legal knobs; between two decisions the input budget may be the smaller one."""
+        for name, (holds, _) in coupled_ranges(self.config).items():
+            if name == "rows within inputs":
+                holds = implies(self.is_first | (self.config.draft_slots == 0), holds)
+            self.context.assume(holds, spec_world.LEGAL_CONFIG.id)
+
+    def assume(self, assumption: spec_world.Assumption, *arguments: Any) -> None:
+        """Take a named assumption for granted."""
+        self.world.assume(assumption, *arguments)
+
+    def record(self, seen: Any, decisions: list[Decision]) -> None:
+        """Keep what a step decided, for the trace."""
+        self.seen, self.decisions = seen, decisions
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def request(self, name: str, status: RequestStatus) -> Request:
+        """A request with arbitrary counters, known to the scheduler."""
+        new = self.context.int
+        prompt = new(f"{name} num_prompt_tokens", 1)
+        request = Request(self.loaded.host, name, prompt, new(f"{name} max_tokens", 1))
+        request.status = status
+        request.num_emitted__ = new(f"{name} num_output_tokens", 0)
+        request.num_computed_tokens = new(f"{name} num_computed_tokens")
+        if status in (RequestStatus.RUNNING,):
+            request.num_output_placeholders = new(f"{name} num_output_placeholders")
+            request.spec_token_ids = sequence(new(f"{name} len_spec_token_ids", 0), -1)
+            request.is_prefill_chunk = self.context.bool(f"{name} is_prefill_chunk")
+        if self.is_async and self.tracks_flight:
+            request.num_in_flight_tokens = new(f"{name} num_in_flight_tokens", 0)
+            request.num_stale_output_tokens = new(f"{name} num_stale_output_tokens", 0)
+        if self.features.priority:
+            request.priority = new(f"{name} priority")
+            request.arrival_time = new(f"{name} arrival_time", 0)
+        self.scheduler.requests[name] = request
+        self.everyone.append(request)
+        return request
+
+    def running(self, name: str) -> Request:
+        """An arbitrary running request between two steps."""
+        request = self.request(name, RequestStatus.RUNNING)
+        self.suppose(request, self.in_flight(request))
+        self.scheduler.running.append(request)
+        return request
+
+    def waiting(self, name: str) -> Request:
+        """An arbitrary waiting request: new, preempted, or holding KV."""
+        flag = self.context.bool
+        status = RequestStatus.WAITING
+        if self.features.connector and bool(flag(f"{name} is loading KV")):
+            status = RequestStatus.WAITING_FOR_REMOTE_KVS
+        request = self.request(name, status)
+        self.suppose(request, 0)
+        preempted = bool(flag(f"{name} was preempted"))
+        if preempted:
+            request.num_preemptions = 1
+            if status is RequestStatus.WAITING:
+                request.status = RequestStatus.PREEMPTED
+        else:
+            self.context.assume(request.num_output_tokens == 0)
+            self.context.assume(request.num_in_flight_tokens == 0)
+        if status is RequestStatus.WAITING_FOR_REMOTE_KVS:
+            if bool(flag(f"{name} KV load is done")):
+                self.scheduler.finished_recving_kv_req_ids.add(name)
+        elif not self.features.connector:
+            self.context.assume(request.num_computed_tokens == 0)
+        self.enqueue(request)
+        return request
+
+    def enqueue(self, request: Request) -> None:
+        """Into the queue in which the text keeps such a request."""
+        queues = [q for q in WAITING_QUEUES if hasattr(self.scheduler, q)]
+        if not queues:
+            raise SourceError("the scheduler has no attribute `waiting`: renamed?", 3)
+        blocked = request.status is RequestStatus.WAITING_FOR_REMOTE_KVS
+        name = "waiting"
+        if "kv_holding_waiting" in queues and (blocked or bool(request.num_computed_tokens > 0)):
+            name = "kv_holding_waiting"
+        elif "skipped_waiting" in queues and blocked:
+            name = "skipped_waiting"
+        queue = getattr(self.scheduler, name)
+        queue.add_request(request)
+
+    def queues(self) -> list[RequestQueue]:
+        """The waiting queues the text keeps."""
+        return [getattr(self.scheduler, q) for q in WAITING_QUEUES if hasattr(self.scheduler, q)]
+
+    def others_wait(self) -> None:
+        """Any number of further requests stand behind in the queue."""
+        queue = getattr(self.scheduler, "waiting", None)
+        if isinstance(queue, RequestQueue):
+            queue.others__ = self.context.int("other waiting requests", 0)
+
+    # -- clauses -------------------------------------------------------------------------------
+
+    def in_flight(self, request: Request) -> Any:
+        """Sampled tokens and drafts in flight when no step is being decided."""
+        return request.num_output_placeholders if self.features.async_scheduling else 0
+
+    def clauses(
+        self, request: Request, in_flight: Any, mid_step: bool = False
+    ) -> dict[str, Any]:
+        """The inductive clauses about a request, by name.
+
+        ``mid_step``: under sync scheduling, between a step and its booking, drafts are not yet
+        proposed, so a diffusion canvas may still be missing.
+        """
+        unjudged = UNJUDGED | ({"canvas-full"} if mid_step else set())
+        clauses = request_clauses(self.config, self.view(request), in_flight)  # type: ignore[arg-type]
+        return {
+            name: formula
+            for name, formula in clauses.items()
+            if name not in unjudged and (self.kept is None or name in self.kept)
+        }
+
+    def suppose(self, request: Request, in_flight: Any, mid_step: bool = False) -> None:
+        """Take the kept clauses for granted, each under its name."""
+        for name, formula in self.clauses(request, in_flight, mid_step).items():
+            self.context.assume(formula, CLAUSE + name)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether steps overlap."""
+        return self.features.async_scheduling
+
+    @property
+    def tracks_flight(self) -> bool:
+        """Whether the text counts rows in flight (since 0.27)."""
+        return "num_stale_output_tokens" in self.loaded.mentioned
+
+    # -- the scheduler's own state ---------------------------------------------------------------
+
+    def arbitrary_state(self) -> None:
+        """Give what the scheduler carries from step to step the value its row names."""
+        host = self.loaded.host
+        for name, (file, line) in self.loaded.state.items():
+            if not hasattr(self.scheduler, name):
+                continue
+            row = host.profile.row(f"scheduler.{name}")
+            if row is None or row.kind != "state":
+                host.unknown_state(f"scheduler.{name}", file, line)
+            elif row.value == "any-bool":
+                setattr(self.scheduler, name, self.context.bool(f"scheduler {name}"))
+            elif row.value == "any-int":
+                setattr(self.scheduler, name, self.context.int(f"scheduler {name}", 0))
+
+    def view(self, request: Request) -> View:
+        """A request's counters as they are now."""
+        return View.of(request, self.tracks_flight)
+
+    def snapshot(self) -> None:
+        """Remember every request's counters as the step begins."""
+        self.before = {request.request_id: self.view(request) for request in self.everyone}
+
+
+KNOB_IN_TEXT = {"draft_slots": "max_num_new_slots_for_drafting"}
+"""Knobs newer than the oldest release → the attribute through which a text reads them."""
+
+
+def arbitrary_config(context: Context, features: Features, mentioned: Collection[str]) -> Config:
+    """Every knob symbolic that the text reads; the flags that name a scenario concrete."""
+    knobs: dict[str, Any] = {
+        knob.name: context.int(knob.name, knob.low, knob.high)
+        if KNOB_IN_TEXT.get(knob.name, "") in {"", *mentioned}
+        else 0
+        for knob in KNOBS
+    }
+    flags: dict[str, Any] = {flag: context.bool(flag) for flag in FLAGS}
+    flags["async_scheduling"] = features.async_scheduling
+    flags["priority_scheduling"] = features.priority
+    flags["mamba_align"] = features.mamba
+    return Config(**knobs, **flags)
+
+
+def make_scheduler(loaded: Loaded, config: Config) -> Any:
+    """Construct the text's scheduler on the profile's configuration."""
+    name = "AsyncScheduler" if config.async_scheduling else "Scheduler"
+    made = loaded.classes[name]
+    host = loaded.host
+    return made(
+        vllm_config=Stub(host, "vllm_config"),
+        kv_cache_config=Stub(host, "kv_cache_config"),
+        structured_output_manager=Stub(host, "structured_output_manager"),
+        block_size=config.block_size,
+        log_stats=False,
+    )
+
+

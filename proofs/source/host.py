@@ -1,0 +1,132 @@
+"""The host: one loaded text, its profile, and the run that is in progress.
+
+Objects handed to the text keep their link to the host under private names (two underscores),
+which the gate keeps out of reach; the text cannot get at the prover through them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from proofs.source.errors import Gap, Unprofiled
+from proofs.source.profile import Profile, Row, settling_line
+
+if TYPE_CHECKING:
+    from proofs.source.world import World
+
+MAX_TICKS = 20_000
+"""Loop iterations and calls of one run; a step over two requests takes a few hundred."""
+
+
+class RanOn(Exception):
+    """A run ticked more often than any scheduler of two requests does."""
+
+
+class Host:
+    """What the stubs of one text share."""
+
+    def __init__(self, profile: Profile, arities: dict[str, int]) -> None:
+        self.profile = profile
+        self.arities = arities
+        """Method name → how many values the text unpacks its answer into."""
+        self.files: set[str] = set()
+        self.gaps: list[Gap] = []
+        """What the profile did not know, in this run."""
+        self.ran_on: Gap | None = None
+        self.world: World | None = None
+        self.row_lines: dict[str, int] | None = None
+        """Request id → line that scheduled it; filled on integers only."""
+        self._ticks = 0
+
+    # -- the life of a run ---------------------------------------------------------------------
+
+    def begin(self, world: World) -> None:
+        """A run starts in this world."""
+        self.world = world
+        self.gaps, self.ran_on = [], None
+        self._ticks = 0
+
+    @property
+    def here(self) -> World:
+        """The world of the run in progress; at load time there is none."""
+        if self.world is None:
+            self.unprofiled("the world while the file is being loaded")
+        return self.world
+
+    # -- positions -----------------------------------------------------------------------------
+
+    def position(self) -> tuple[str, int]:
+        """The innermost line of the text that is being executed."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename not in self.files:
+            frame = frame.f_back
+        return ("?", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+    # -- limits --------------------------------------------------------------------------------
+
+    def tick(self) -> bool:
+        """One more iteration or call; true, so that it can stand in a comprehension's filter."""
+        self._ticks += 1
+        if self._ticks > MAX_TICKS:
+            file, line = self.position()
+            self.ran_on = self.ran_on or Gap(
+                f"a loop that ran more than {MAX_TICKS} times", file, line, ""
+            )
+            raise RanOn(f"more than {MAX_TICKS} iterations and calls")
+        return True
+
+    def new_rows(self) -> dict[Any, Any]:
+        """What an empty dictionary display in the text makes."""
+        return {} if self.row_lines is None else _NotingDict(self)
+
+    # -- what the profile does not know --------------------------------------------------------
+
+    def unprofiled(self, attribute: str) -> NoReturn:
+        """The text asked for something without a row: this path is undecided."""
+        gap = Gap(attribute, *self.position(), settling_line(attribute))
+        self.gaps.append(gap)
+        if self.world is not None:
+            self.world.context.unsupported(str(gap))
+        raise Unprofiled(gap)
+
+    def unknown_state(self, attribute: str, file: str, line: int) -> NoReturn:
+        """The scheduler carries something from step to step that the profile does not know."""
+        row = f"{attribute} | state | any-int | | | why this choice is sound"
+        gap = Gap(f"{attribute} (changed from step to step)", file, line, row)
+        self.gaps.append(gap)
+        self.here.context.unsupported(str(gap))
+
+    def row(self, path: str) -> Row | None:
+        """The row of an attribute, or of the function of that name."""
+        return self.profile.row(path) or self.profile.row(path + "()")
+
+
+class _NotingDict(dict[Any, Any]):
+    """Notes the line of the text that stored each key."""
+
+    def __init__(self, host: Host) -> None:
+        super().__init__()
+        self.__host = host
+        self.__lines: dict[Any, int] = {}
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self.__lines[key] = self.__host.position()[1]
+
+    def lines__(self) -> dict[Any, int]:
+        """Key → line of the text."""
+        return self.__lines
+
+
+def noted_lines(rows: Any) -> dict[Any, int]:
+    """The lines a dictionary made by the text noted; empty if it noted none."""
+    return rows.lines__() if isinstance(rows, _NotingDict) else {}
+
+
+def unpacked(values: Iterable[Any], arity: int) -> tuple[Any, ...]:
+    """An answer cut or filled (with 0) to the number of values the text unpacks."""
+    known = tuple(values)
+    return (known + (0,) * arity)[:arity]

@@ -1,0 +1,249 @@
+"""From the text of a scheduler to classes that can be run, without importing anything.
+
+A text is parsed and gated (``gate``), rewritten (``rewrite``), compiled, and executed in a
+namespace with a minimal table of builtins, in which every import has become a stub (``stubs``).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from proofs.source import merging, rewrite
+from proofs.source.errors import SourceError
+from proofs.source.gate import parse
+from proofs.source.host import Host
+from proofs.source.profile import Profile
+from proofs.source.stubs import resolve, unknown
+from proofs.source.world import LANGUAGE
+from proofs.symbolic import sym_all, sym_any, sym_len, sym_max, sym_min, sym_sum
+
+MAX_RANGE = 100_000
+
+_PLAIN = (
+    "abs bool bytes callable classmethod dict divmod enumerate filter float frozenset int "
+    "isinstance issubclass iter list map next object property reversed round set slice sorted "
+    "staticmethod str super tuple zip None True False NotImplemented "
+    "ArithmeticError AssertionError AttributeError Exception IndexError KeyError LookupError "
+    "NotImplementedError OverflowError RuntimeError StopIteration TypeError ValueError "
+    "ZeroDivisionError"
+).split()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One file: how reports name it, and what it says."""
+
+    name: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The classes of one or more texts, ready to run."""
+
+    host: Host
+    classes: Mapping[str, type]
+    """Every class the texts define, by name, the last definition winning."""
+    trees: Mapping[str, ast.Module]
+    """File name → syntax tree as it was read, before rewriting."""
+    mentioned: frozenset[str] = frozenset()
+    """Every attribute name in the texts."""
+    state: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Attributes of ``self`` written outside ``__init__`` → where."""
+
+
+def load(texts: Iterable[Text], profile: Profile) -> Loaded:
+    """Load texts in order; a later one may import what an earlier one defines.
+
+    Raises:
+        Rejected: the gate refuses a text.
+        SourceError: a text fails while it is executed.
+        Unprofiled: a text uses an unknown import while it is executed.
+    """
+    texts = list(texts)
+    trees = {text.name: parse(text.content, text.name) for text in texts}
+    host = Host(profile, _arities(trees.values()))
+    host.files = set(trees)
+    defined: dict[str, Any] = {}
+    for text in texts:
+        tree = rewrite.rewrite(parse(text.content, text.name), text.name, profile.sinks)
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        tree = _without_imports(tree)
+        namespace: dict[str, Any] = {"__builtins__": _builtins(host), "__name__": "scheduler"}
+        namespace |= _imported(host, imports, defined)
+        code = compile(tree, text.name, "exec", dont_inherit=True)
+        try:
+            exec(code, namespace)
+        except (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError,
+                AssertionError, RuntimeError, RecursionError) as error:
+            line = host_line(error, host)
+            raise SourceError(
+                f"{text.name}:{line}: the file does not load: {type(error).__name__}: {error}"
+            ) from None
+        defined |= {
+            name: value
+            for name, value in namespace.items()
+            if not name.startswith("__") and _defined_here(name, tree)
+        }
+    classes = {name: value for name, value in defined.items() if isinstance(value, type)}
+    mentioned = {
+        node.attr for tree in trees.values() for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+    }
+    return Loaded(host, classes, trees, frozenset(mentioned), _state(trees))
+
+
+def host_line(error: BaseException, host: Host) -> int:
+    """The innermost line of the text in an exception's traceback."""
+    line, traceback = 0, error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename in host.files:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
+
+
+def _builtins(host: Host) -> dict[str, Any]:
+    """The builtins a text can see."""
+    table = {name: getattr(builtins, name) for name in _PLAIN if hasattr(builtins, name)}
+    return table | {
+        "__build_class__": builtins.__build_class__,
+        "len": sym_len,
+        "min": sym_min,
+        "max": sym_max,
+        "sum": sym_sum,
+        "any": sym_any,
+        "all": sym_all,
+        "range": _range,
+        "print": lambda *args, **kwargs: None,
+        "getattr": _getattr,
+        "hasattr": lambda value, name: _getattr(value, name, host) is not host,
+        rewrite.TICK: host.tick,
+        rewrite.ROWS: host.new_rows,
+        rewrite.READ: rewrite.read,
+        **merging.FUNCTIONS,
+    }
+
+
+def _range(*bounds: Any) -> range:
+    made = range(*bounds)
+    if len(made) > MAX_RANGE:
+        raise ValueError(f"a range of more than {MAX_RANGE} numbers")
+    return made
+
+
+def _getattr(value: Any, name: str, *default: Any) -> Any:
+    try:
+        return rewrite.read(value, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+def _imported(
+    host: Host, imports: list[ast.Import | ast.ImportFrom], defined: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Every imported name bound to what an earlier text defines, or to its stub."""
+    bound: dict[str, Any] = {}
+    for node in imports:
+        for alias in node.names:
+            name = alias.name
+            if isinstance(node, ast.ImportFrom):
+                if node.module == "__future__":
+                    continue
+                value = defined[name] if name in defined else _stub(host, name)
+            elif alias.asname is None:
+                name = name.split(".")[0]
+                value = _stub(host, name)
+            else:
+                value = _stub(host, name.rpartition(".")[2])
+            bound[alias.asname or name] = value
+    return bound
+
+
+def _stub(host: Host, name: str) -> Any:
+    path = f"import {name}"
+    made: Callable[[Host], Any] | None = LANGUAGE.get(path)
+    if made is not None:
+        return made(host)
+    if host.row(path) is not None:
+        return resolve(host, path)
+    return unknown(host, name)
+
+
+class _ImportRemover(ast.NodeTransformer):
+    def visit_Import(self, node: ast.Import) -> ast.AST:
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        return ast.copy_location(ast.Pass(), node)
+
+
+def _without_imports(tree: ast.Module) -> ast.Module:
+    stripped: ast.Module = _ImportRemover().visit(tree)
+    return stripped
+
+
+def _defined_here(name: str, tree: ast.Module) -> bool:
+    return any(
+        isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name
+        for node in tree.body
+    )
+
+
+def _arities(trees: Iterable[ast.Module]) -> dict[str, int]:
+    """Method name → the number of values its answer is unpacked into somewhere."""
+    found: dict[str, int] = {}
+    for tree in trees:
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.Call)
+                and isinstance(node.value.func, ast.Attribute)
+                and isinstance(node.targets[0], ast.Tuple)
+            ):
+                found[node.value.func.attr] = len(node.targets[0].elts)
+    return found
+
+
+_MUTATORS = frozenset(
+    "append appendleft add clear discard extend insert pop popleft remove update "
+    "difference_update setdefault add_request prepend_request prepend_requests".split()
+)
+
+
+def _state(trees: Mapping[str, ast.Module]) -> dict[str, tuple[str, int]]:
+    """Attributes of ``self`` that some method other than ``__init__`` changes."""
+    found: dict[str, tuple[str, int]] = {}
+    for file, tree in trees.items():
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef) and function.name != "__init__":
+                for node in ast.walk(function):
+                    for attribute in _changed(node):
+                        found.setdefault(attribute.attr, (file, attribute.lineno))
+    return found
+
+
+def _changed(node: ast.AST) -> Iterable[ast.Attribute]:
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            targets += target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+        targets.append(node.target)
+    elif isinstance(node, ast.Delete):
+        targets += node.targets
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in _MUTATORS:
+            targets.append(node.func.value)
+    for target in targets:
+        while isinstance(target, ast.Subscript | ast.Starred):
+            target = target.value
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            if target.value.id == "self":
+                yield target

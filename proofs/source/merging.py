@@ -1,0 +1,235 @@
+"""Fewer paths from the same text: conditions that only compute are merged, not branched on.
+
+``a and b``, ``x < y < z``, ``a if c else b`` and ``if c: x = e`` force Python to decide ``c`` even
+where one formula could carry both sides.  Where the operands only compute (no calls but ``len``,
+no subscripts but slices, no division) they are turned into the functions below, which decide
+nothing while a condition is symbolic and behave exactly like the original otherwise.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection
+from typing import Any
+
+from proofs.symbolic import SymBool, SymInt, SymSeq, Unsupported
+
+AND, OR, NOT, MERGE = "_and__", "_or__", "_not__", "_merge__"
+
+
+# -- the functions ---------------------------------------------------------------------------------
+
+
+def both(left: Any, right: Callable[[], Any]) -> Any:
+    """``left and right()``."""
+    if type(left) is not SymBool:
+        return left and right()
+    other = _attempt(right)
+    if type(other) is SymBool or type(other) is bool:
+        return left & other
+    return left and right()
+
+
+def either(left: Any, right: Callable[[], Any]) -> Any:
+    """``left or right()``."""
+    if type(left) is not SymBool:
+        return left or right()
+    other = _attempt(right)
+    if type(other) is SymBool or type(other) is bool:
+        return left | other
+    return left or right()
+
+
+def negated(value: Any) -> Any:
+    """``not value``."""
+    if type(value) is SymBool:
+        return ~value
+    if type(value) is SymInt:
+        return value == 0
+    return not value
+
+
+def merge(condition: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+    """``then() if condition else other()``."""
+    if type(condition) is SymInt:
+        condition = condition != 0
+    if type(condition) is not SymBool:
+        return then() if condition else other()
+    one, two = _attempt(then), _attempt(other)
+    if type(one) in _NUMBERS and type(two) in _NUMBERS:
+        return condition.__sym_ite__(one, two)
+    if type(one) is SymSeq and type(two) is SymSeq and one.element is two.element:
+        length = condition.__sym_ite__(one.length, two.length)
+        return SymSeq(length, one.element) if type(length) is SymInt else one
+    return then() if condition else other()
+
+
+_NUMBERS = (int, bool, SymInt, SymBool)
+_FAILED = object()
+
+
+def _attempt(compute: Callable[[], Any]) -> Any:
+    """A value computed ahead of the decision to compute it; a failure only then matters."""
+    try:
+        return compute()
+    except Unsupported:
+        raise
+    except Exception:
+        return _FAILED
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    AND: both,
+    OR: either,
+    NOT: negated,
+    MERGE: merge,
+}
+
+
+# -- the transformation ----------------------------------------------------------------------------
+
+
+class Merger(ast.NodeTransformer):
+    """Rewrites the conditions and assignments that can be merged."""
+
+    def __init__(self, sinks: Collection[str]) -> None:
+        self._sinks = sinks
+        self._bound: set[str] = set()
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        outer, self._bound = self._bound, {argument.arg for argument in node.args.args}
+        self.generic_visit(node)
+        self._bound = outer
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        self._bound |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.target, ast.Name) and node.value is not None:
+            self._bound.add(node.target.id)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        middle = node.comparators[:-1]
+        if not middle or not all(only_computes(part) for part in middle):
+            return node
+        operands = [node.left, *node.comparators]
+        pairs: list[ast.expr] = [
+            ast.Compare(left=left, ops=[op], comparators=[right])
+            for left, op, right in zip(operands, node.ops, operands[1:], strict=False)
+        ]
+        return ast.copy_location(_joined(AND, pairs), node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        computes = all(only_computes(operand) for operand in node.values)
+        self.generic_visit(node)
+        if not computes:
+            return node
+        name = AND if isinstance(node.op, ast.And) else OR
+        return ast.copy_location(_joined(name, node.values), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Not):
+            return node
+        return ast.copy_location(_call(NOT, node.operand), node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        computes = only_computes(node.body) and only_computes(node.orelse)
+        self.generic_visit(node)
+        if not computes:
+            return node
+        return ast.copy_location(
+            _call(MERGE, node.test, _thunk(node.body), _thunk(node.orelse)), node
+        )
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        if not node.orelse and only_computes(node.test):
+            if all(self._fills_sink(statement) for statement in node.body):
+                return ast.copy_location(ast.Pass(), node)
+            merged = self._one_assignment(node)
+            if merged is not None:
+                return merged
+        self.generic_visit(node)
+        return node
+
+    def _one_assignment(self, node: ast.If) -> ast.AST | None:
+        """``if c: x = e`` with ``x`` bound before, as ``x = e if c else x``."""
+        if len(node.body) != 1:
+            return None
+        (statement,) = node.body
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target, value = statement.targets[0], statement.value
+        elif isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add | ast.Sub):
+            target = statement.target
+            if not isinstance(target, ast.Name):
+                return None
+            value = ast.BinOp(ast.Name(target.id, ast.Load()), statement.op, statement.value)
+        else:
+            return None
+        if not isinstance(target, ast.Name) or target.id not in self._bound:
+            return None
+        if not only_computes(value):
+            return None
+        old = ast.Name(target.id, ast.Load())
+        test, value = self.visit(node.test), self.visit(value)
+        merged = ast.Assign([target], _call(MERGE, test, _thunk(value), _thunk(old)))
+        return ast.copy_location(merged, statement)
+
+    def _fills_sink(self, statement: ast.stmt) -> bool:
+        """``self.<sink>.add(...)`` or another call on a set that feeds nothing."""
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+            return False
+        function = statement.value.func
+        return (
+            isinstance(function, ast.Attribute)
+            and isinstance(function.value, ast.Attribute)
+            and isinstance(function.value.value, ast.Name)
+            and function.value.value.id == "self"
+            and function.value.attr in self._sinks
+        )
+
+
+def only_computes(node: ast.expr) -> bool:
+    """Whether evaluating an expression ahead of time can neither act nor branch."""
+    match node:
+        case ast.Constant() | ast.Name():
+            return True
+        case ast.Attribute(value=value):
+            return only_computes(value)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
+            return only_computes(left) and only_computes(right)
+        case ast.UnaryOp(operand=operand):
+            return only_computes(operand)
+        case ast.Compare(left=left, comparators=others, ops=ops):
+            if any(isinstance(op, ast.In | ast.NotIn) for op in ops):
+                return False
+            return only_computes(left) and all(map(only_computes, others))
+        case ast.BoolOp(values=values):
+            return all(map(only_computes, values))
+        case ast.Call(func=ast.Name(id="len" | "bool"), args=[argument], keywords=[]):
+            return only_computes(argument)
+        case ast.Subscript(value=value, slice=ast.Slice(lower=low, upper=high, step=None)):
+            return all(only_computes(part) for part in (value, low, high) if part is not None)
+    return False
+
+
+def _joined(name: str, operands: list[ast.expr]) -> ast.expr:
+    result = operands[-1]
+    for operand in reversed(operands[:-1]):
+        result = ast.copy_location(_call(name, operand, _thunk(result)), operand)
+    return result
+
+
+def _thunk(body: ast.expr) -> ast.Lambda:
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.copy_location(ast.Lambda(args=nothing, body=body), body)
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(func=ast.Name(name, ast.Load()), args=list(arguments), keywords=[])

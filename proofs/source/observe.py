@@ -1,0 +1,240 @@
+"""Reading decisions off what the text did: the records the spec's invariants speak about.
+
+Nothing here says how a scheduler should decide.  Rows and drafts are read from the
+``SchedulerOutput`` it returned, counters from the requests before and after, and what it looked at
+from the queues; the catalogue's own claims judge the records.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.request import RequestStatus as ModelStatus
+from proofs.source.harness import Harness
+from proofs.source.requests import Request, RequestStatus, length_of
+from proofs.symbolic import SymBool, SymInt
+from spec.logic import all_of, any_of, min, not_
+from spec.records import (
+    BLOCKED,
+    LOADING,
+    SCHEDULED,
+    SKIPPED,
+    Booking,
+    Decision,
+    RequestState,
+    StepTotals,
+)
+
+_NUMBERS = (int, bool, SymInt, SymBool)
+
+
+class Step:
+    """One call of ``schedule()`` as records.
+
+    Args:
+        harness: the run.
+        output: what ``schedule()`` returned.
+    """
+
+    def __init__(self, harness: Harness, output: Any) -> None:
+        self.harness, self.output = harness, output
+        self.rows: dict[str, Any] = output.num_scheduled_tokens
+        self.drafts: dict[str, Any] = output.scheduled_spec_decode_tokens
+        for name, rows in self.rows.items():
+            if type(rows) not in _NUMBERS:
+                harness.loaded.host.unprofiled(f"SchedulerOutput.num_scheduled_tokens[{name!r}]")
+        self._group_has_prefill: Any = None
+
+    # -- the records ---------------------------------------------------------------------------
+
+    def decisions(self) -> list[Decision]:
+        """One decision per request the step looked at, in the order it looked."""
+        made: list[Decision] = []
+        running_scheduled, prefill_scheduled, used, count = False, False, 0, 0
+        self._group_has_prefill = self._has_prefill()
+        for request in self._in_order():
+            decision = self._decision(request, used, count, running_scheduled, prefill_scheduled)
+            if decision is None:
+                continue
+            made.append(decision)
+            if decision.outcome == SCHEDULED:
+                used, count = used + decision.num_scheduled_tokens, count + 1
+                if not decision.from_waiting:
+                    running_scheduled = True
+                    prefill_scheduled = prefill_scheduled | decision.is_prefill
+        return made
+
+    def draft_count(self, request: Request) -> Any:
+        """Drafts attached to a request's rows."""
+        return length_of(self.drafts.get(request.request_id, ()))
+
+    def totals(self) -> StepTotals:
+        """The step as a whole."""
+        total: Any = 0
+        for rows in self.rows.values():
+            total = total + rows
+        return StepTotals(self.harness.config, total, len(self.rows))
+
+    def states(self) -> list[RequestState]:
+        """Every request after the step."""
+        return [request_state(self.harness, r) for r in self.harness.everyone]
+
+    # -- one decision --------------------------------------------------------------------------
+
+    def _in_order(self) -> list[Request]:
+        """Running requests first, then waiting ones in the order they were looked at."""
+        everyone = {r.request_id: r for r in self.harness.everyone}
+        before = self.harness.before
+        running = [r for n, r in everyone.items() if before[n].status is ModelStatus.RUNNING]
+        looked = [everyone[n] for n in self.harness.world.looked if n in everyone]
+        return running + [request for request in looked if request not in running]
+
+    def _decision(
+        self, request: Request, used: Any, count: int, running: bool, prefill: Any
+    ) -> Decision | None:
+        h, name = self.harness, request.request_id
+        was = h.before[name]
+        from_waiting = was.status is not ModelStatus.RUNNING
+        rows = self.rows.get(name, 0)
+        drafts = self.draft_count(request)
+        outcome = self._outcome(request, from_waiting)
+        computed = was.num_computed_tokens
+        if from_waiting:
+            computed = self._computed(request, rows, outcome)
+        config = h.config
+        budget = config.max_num_scheduled_tokens - used
+        inputs = config.max_num_batched_tokens - used - config.draft_slots * count
+        return Decision(
+            config=config,
+            request_id=name,
+            outcome=outcome,
+            reason=self._reason(request, outcome, from_waiting, drafts),
+            from_waiting=from_waiting,
+            num_prompt_tokens=was.num_prompt_tokens,
+            num_tokens=was.num_tokens,
+            num_computed_tokens=computed,
+            num_output_placeholders=was.num_output_placeholders,
+            num_spec_tokens=was.num_spec_tokens,
+            num_scheduled_tokens=rows,
+            num_draft_tokens=drafts,
+            is_prefill=self._is_prefill(name, computed),
+            is_padded=from_waiting and drafts > 0,
+            is_loading=was.status is ModelStatus.WAITING_FOR_REMOTE_KVS
+            and request.status is RequestStatus.WAITING_FOR_REMOTE_KVS,
+            must_wait=self._must_wait(request, from_waiting),
+            budget_left=min(budget, inputs - config.draft_slots),
+            budget_untouched=all_of(h.is_first, count == 0),
+            prefill_scheduled=prefill,
+            group_has_prefill=self._group_has_prefill,
+            kv_capacity=h.world.slots.get(name, was.num_computed_tokens),
+        )
+
+    def _outcome(self, request: Request, from_waiting: bool) -> str:
+        name = request.request_id
+        if name in self.rows:
+            return SCHEDULED
+        if not from_waiting:
+            return SKIPPED
+        was = self.harness.before[name].status
+        if request.status is RequestStatus.WAITING_FOR_REMOTE_KVS and (
+            was is not ModelStatus.WAITING_FOR_REMOTE_KVS
+        ):
+            return LOADING
+        return SKIPPED if name in self.harness.world.skipped else BLOCKED
+
+    def _computed(self, request: Request, rows: Any, outcome: str) -> Any:
+        """C as of the decision: the step has added the rows, and the hits it found."""
+        if outcome == SCHEDULED:
+            return request.num_computed_tokens - rows
+        was = self.harness.before[request.request_id].num_computed_tokens
+        if outcome == LOADING:
+            return request.num_computed_tokens
+        return was + self.harness.world.hits.get(request.request_id, 0)
+
+    def _is_prefill(self, name: str, computed: Any) -> Any:
+        """Whether rows of this request compute prompt, or recompute what a preemption lost."""
+        was = self.harness.before[name]
+        if was.status is ModelStatus.RUNNING:
+            return was.is_prefill_chunk
+        diffusion = self.harness.config.num_sampled_tokens_per_step == 0
+        return any_of(was.num_tokens - computed > 1, computed == 0, diffusion)
+
+    def _has_prefill(self) -> Any:
+        """Whether some request on some rank computes prompt in this step."""
+        h = self.harness
+        found = h.context.bool("a request elsewhere computes prompt")
+        for request in h.everyone:
+            name = request.request_id
+            if name in self.rows:
+                computed = request.num_computed_tokens - self.rows[name]
+                found = any_of(found, self._is_prefill(name, computed))
+        return found
+
+    def _must_wait(self, request: Request, from_waiting: bool) -> Any:
+        """Facts, apart from budgets, that excuse a step for not serving a request."""
+        h, name = self.harness, request.request_id
+        was = h.before[name]
+        if name in h.world.short or request.status is RequestStatus.PREEMPTED and not from_waiting:
+            return True
+        if not from_waiting:
+            return was.num_output_placeholders > 0
+        running = len([r for r in h.scheduler.running if r is not request])
+        return any_of(was.num_stale_output_tokens > 0, running >= h.config.max_num_seqs)
+
+    def _reason(self, request: Request, outcome: str, from_waiting: bool, drafts: Any) -> str:
+        name = request.request_id
+        if outcome == SCHEDULED:
+            if not from_waiting:
+                return "running"
+            return "padded with placeholder drafts" if name in self.drafts else "admitted"
+        if name in self.harness.world.short:
+            return "no KV block"
+        return "KV load started" if outcome == LOADING else "no rows"
+
+
+def request_state(harness: Harness, request: Request) -> RequestState:
+    """One request between two steps."""
+    scheduler = harness.scheduler
+    queues = [scheduler.running, *harness.queues()]
+    finished = request.status > RequestStatus.PREEMPTED
+    held = sum(1 for queue in queues for item in queue if item is request) + int(finished)
+    decode: Any = request.status is RequestStatus.RUNNING
+    return RequestState(
+        config=harness.config,
+        request_id=request.request_id,
+        num_tokens=request.num_tokens,
+        num_computed_tokens=request.num_computed_tokens,
+        num_output_placeholders=request.num_output_placeholders,
+        is_decode=not_(request.is_prefill_chunk) if decode else False,
+        num_queues=held,
+    )
+
+
+def booking(
+    harness: Harness, request: Request, samples: Any, placeholders: Any, running_before: bool
+) -> Booking:
+    """One request's output booked."""
+    was = harness.before[request.request_id]
+    finished = request.status > RequestStatus.PREEMPTED
+    capped = request.status is RequestStatus.FINISHED_LENGTH_CAPPED
+    decode: Any = request.status is RequestStatus.RUNNING
+    return Booking(
+        config=harness.config,
+        request_id=request.request_id,
+        max_tokens=request.max_tokens,
+        num_output_tokens=request.num_output_tokens,
+        num_tokens=request.num_tokens,
+        num_computed_tokens=request.num_computed_tokens,
+        num_output_placeholders=request.num_output_placeholders,
+        num_accepted_placeholders=placeholders,
+        is_decode=not_(request.is_prefill_chunk) if decode else False,
+        is_finished=finished,
+        is_length_capped=capped,
+        stopped_early=finished and not capped,
+        num_emitted_tokens=request.num_output_tokens - was.num_output_tokens,
+        must_emit=all_of(
+            samples, running_before, harness.config.num_sampled_tokens_per_step > 0
+        ),
+    )
+
+

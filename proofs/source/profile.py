@@ -1,0 +1,122 @@
+"""The environment profile: what a scheduler's text sees of the world around it.
+
+The profile is a table (``profile_table``), one row per attribute: what it is, in which releases
+it exists, and why that choice is sound.  Nothing else decides what the text sees: an attribute
+without a row is *undecided*, and the report prints the row that would settle it.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from proofs.source.errors import SourceError
+from proofs.source.profile_table import TABLE
+
+KINDS = {
+    "const": "a literal: the feature is off, or the value does not matter to any invariant",
+    "knob": "a symbolic knob of spec.config, by name; `diffusion` is s == 0",
+    "object": "an object whose attributes are further rows under this name, or under the value",
+    "call": "a function without effect on scheduling; the value is the literal it returns",
+    "make": "a function or class whose call gives the object named by the value",
+    "world": "answered by world.py: nondeterministic under the named assumptions",
+    "python": "ordinary Python or vLLM's own vocabulary, in world.py",
+    "class": "a class of which no instance exists here; isinstance is False",
+    "record": "a plain data record with the fields it is built with",
+    "state": "scheduler state between two steps: the arbitrary value an inductive step starts from",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the profile."""
+
+    attribute: str
+    kind: str
+    value: str
+    since: str
+    until: str
+    why: str
+
+    @property
+    def literal(self) -> Any:
+        """The value of a literal row."""
+        return ast.literal_eval(self.value)
+
+    def covers(self, version: str | None) -> bool:
+        """Whether the row speaks about a release (``None``: a text of unknown release)."""
+        if version is None:
+            return True
+        at = release_key(version)
+        return (not self.since or release_key(self.since) <= at) and (
+            not self.until or at <= release_key(self.until)
+        )
+
+
+def release_key(version: str) -> tuple[int, ...]:
+    """``0.29.0`` as a sortable tuple; ``0.29`` means any 0.29."""
+    digits = [part for part in version.split(".")[:2] if part.isdigit()]
+    return tuple(int(part) for part in digits)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The rows that apply to one text."""
+
+    rows: dict[str, Row]
+    groups: frozenset[str]
+    """Names that are objects because rows lie below them."""
+
+    @property
+    def sinks(self) -> frozenset[str]:
+        """Attributes of the scheduler that feed no decision."""
+        return frozenset(
+            name.removeprefix("scheduler.")
+            for name, row in self.rows.items()
+            if row.kind == "state" and row.value == "sink"
+        )
+
+    def row(self, attribute: str) -> Row | None:
+        """What an attribute is, if the profile says."""
+        return self.rows.get(attribute)
+
+
+@cache
+def profile_for(version: str | None, extra: str = "") -> Profile:
+    """The profile of a release, or the union of all rows for a text of unknown release.
+
+    Args:
+        version: ``0.29.0``, or None.
+        extra: further lines in the table's format, which win over the table's own.
+    """
+    rows = {row.attribute: row for row in parse(TABLE + "\n" + extra) if row.covers(version)}
+    groups = {name.rpartition(".")[0] for name in rows if "." in name}
+    return Profile(rows, frozenset(groups))
+
+
+def parse(table: str) -> list[Row]:
+    """The rows of a table: ``attribute | kind | value | since | until | why``.
+
+    Raises:
+        SourceError: a line is not a row.
+    """
+    rows = []
+    for number, line in enumerate(table.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) != 6 or cells[1] not in KINDS:
+            raise SourceError(
+                f"profile line {number} is not `attribute | kind | value | since | until | why` "
+                f"with a kind of {', '.join(KINDS)}: {line.strip()[:80]!r}"
+            )
+        rows.append(Row(*cells))
+    return rows
+
+
+def settling_line(attribute: str) -> str:
+    """The row a user would add for an unknown attribute."""
+    kind, value = ("call", "None") if attribute.endswith("()") else ("const", "None")
+    return f"{attribute} | {kind} | {value} | | | why this choice is sound"

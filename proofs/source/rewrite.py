@@ -1,0 +1,128 @@
+"""What is changed in a scheduler's syntax tree before it is compiled, and why.
+
+The text is run as it stands but for the following, none of which changes what it computes:
+
+* annotations go: they name types of the engine, which is not installed;
+* every loop iteration, loop exit and call ticks a counter: nothing runs on, and a loop exit is a
+  line a replay can see (CPython would compile it away);
+* conditions and small assignments that only compute become one merged value instead of two paths
+  (``a and b``, ``x < y < z``, ``a if c else b``, ``if c: x = e``): see ``merging``;
+* an ``if`` that only fills a set the profile calls a sink (it feeds nothing) is dropped;
+* an empty dictionary display becomes a call, so that a replay on integers can note which line
+  scheduled a request;
+* attribute names that the prover's own symbolic values use are read through a guard: a symbolic
+  number must look like a number to the text, and must not be taken apart by it.
+
+Inserted names contain two underscores, which the gate refuses in a text.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from collections.abc import Collection
+
+from proofs.source.errors import Rejected
+from proofs.source.merging import Merger
+from proofs.symbolic import SymBool, SymInt, SymSeq
+
+TICK, ROWS, READ = "_tick__", "_rows__", "_read__"
+
+_SYMBOLIC = (SymInt, SymBool, SymSeq)
+INTERNALS = frozenset(
+    name
+    for kind in _SYMBOLIC
+    for name in dir(kind)
+    if not name.startswith("__") and not hasattr(list, name) and not hasattr(int, name)
+)
+"""Attributes of symbolic values that the values they stand for do not have."""
+
+
+def rewrite(tree: ast.Module, file: str, sinks: Collection[str] = ()) -> ast.Module:
+    """The tree to compile; ``sinks`` are attributes of ``self`` that feed no decision.
+
+    Raises:
+        Rejected: the text assigns an attribute that symbolic values use internally.
+    """
+    merged: ast.Module = Merger(sinks).visit(tree)
+    changed: ast.Module = _Rewriter(file).visit(merged)
+    return ast.fix_missing_locations(changed)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    # -- annotations ---------------------------------------------------------------------------
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        made = ast.Assign(targets=[node.target], value=node.value)
+        return self.generic_visit(ast.copy_location(made, node))
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        self.generic_visit(node)
+        self._tick(node.body)
+        return node
+
+    # -- loops ---------------------------------------------------------------------------------
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        self._tick(node.body)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        self._tick(node.body)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        self.generic_visit(node)
+        node.ifs.insert(0, ast.copy_location(_call(TICK), node.iter))
+        return node
+
+    def visit_Break(self, node: ast.Break) -> list[ast.stmt]:
+        return [ast.copy_location(ast.Expr(_call(TICK)), node), node]
+
+    def visit_Continue(self, node: ast.Continue) -> list[ast.stmt]:
+        return [ast.copy_location(ast.Expr(_call(TICK)), node), node]
+
+    def _tick(self, body: list[ast.stmt]) -> None:
+        first = body[0]
+        body.insert(0, ast.copy_location(ast.Expr(_call(TICK)), first))
+
+    # -- values --------------------------------------------------------------------------------
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        self.generic_visit(node)
+        return node if node.keys else ast.copy_location(_call(ROWS), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            if node.attr not in INTERNALS:
+                return node
+            read = _call(READ, node.value, ast.Constant(node.attr))
+            return ast.copy_location(read, node)
+        if node.attr in INTERNALS or node.attr == "index":
+            raise Rejected(self.file, node.lineno, f"assigns the attribute {node.attr}")
+        return node
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(func=ast.Name(name, ast.Load()), args=list(arguments), keywords=[])
+
+
+def read(value: object, name: str) -> object:
+    """``value.name``, where a symbolic value answers as what it stands for."""
+    if type(value) in _SYMBOLIC and (name in INTERNALS or "__" in name):
+        stands_for = {SymInt: "int", SymBool: "bool", SymSeq: "list"}[type(value)]
+        raise AttributeError(f"{stands_for!r} object has no attribute {name!r}")
+    return getattr(value, name)

@@ -1,0 +1,212 @@
+"""The runs of the text under proof: one step, one preemption, one booking.
+
+Each builds an arbitrary state, calls the text's own methods once, and returns what must hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from proofs.source.goals import Goal, clause_goals, goals_about
+from proofs.source.harness import Features, Harness
+from proofs.source.observe import Step, booking, request_state
+from proofs.source.requests import Request, RequestStatus, sequence
+from proofs.source.stubs import Record
+from spec import assumptions as spec_world
+from spec.logic import implies, ite, not_
+
+MOST_SAMPLED = 3
+"""Tokens one request may get back from one step; the text's own loop appends them one by one."""
+
+
+def step(h: Harness) -> list[Goal]:
+    """One step over at most one running and at most one waiting request."""
+    if bool(h.context.bool("a request is running")):
+        h.running("R")
+    h.waiting("W")
+    h.others_wait()
+    return scheduled(h)
+
+
+def running_step(h: Harness) -> list[Goal]:
+    """One step over one running request, any number waiting behind."""
+    h.running("R")
+    h.others_wait()
+    return scheduled(h)
+
+
+def preemption(h: Harness) -> list[Goal]:
+    """One step over two running requests, either of which may be preempted for the other."""
+    h.running("R")
+    h.running("S")
+    h.context.assume(h.config.max_num_seqs >= 2)
+    return scheduled(h)
+
+
+def scheduled(h: Harness) -> list[Goal]:
+    """Call ``schedule()`` on the state built so far, and claim everything about it."""
+    h.arbitrary_state()
+    h.snapshot()
+    output = h.scheduler.schedule()
+    seen = Step(h, output)
+    decisions = seen.decisions()
+    h.record(seen, decisions)
+    goals = goals_about(h, [*decisions, seen.totals()])
+    if h.features.async_scheduling:
+        goals += goals_about(h, seen.states())
+    for request in h.everyone:
+        rows = seen.rows.get(request.request_id, 1)
+        in_flight = _in_flight(h, seen, request)
+        goals += clause_goals(h, request, in_flight, not h.is_async, rows)
+    return goals
+
+
+def _in_flight(h: Harness, seen: Step, request: Request) -> Any:
+    """Sampled tokens and drafts in flight for a request after the step."""
+    if request.status is not RequestStatus.RUNNING:
+        return 0
+    if h.features.async_scheduling or request.request_id not in seen.rows:
+        return h.in_flight(request)
+    s = h.config.num_sampled_tokens_per_step
+    drafts = seen.draft_count(request)
+    return ite(not_(request.is_prefill_chunk), s + drafts, 0)
+
+
+def booked(h: Harness) -> list[Goal]:
+    """The output of one step in flight is booked for one running request."""
+    request = h.request("R", RequestStatus.RUNNING)
+    h.scheduler.running.append(request)
+    context, config = h.context, h.config
+    rows: Any = context.int("share rows", 1)
+    drafts: Any = context.int("share drafts", 0)
+    samples = context.bool("share samples")
+    s = config.num_sampled_tokens_per_step
+    if not h.is_async:
+        request.num_in_flight_tokens = rows
+    elif h.tracks_flight:
+        h.assume(spec_world.OUTPUT_IN_ORDER, request.num_in_flight_tokens, rows)
+    context.assume(implies(drafts > 0, samples))
+    context.assume(drafts <= config.num_spec_tokens)
+    pending = ite(samples, s + drafts, 0)
+    if h.features.async_scheduling:
+        h.suppose(request, request.num_output_placeholders)
+        h.assume(spec_world.OUTPUT_IN_ORDER, request.num_output_placeholders, pending)
+    else:
+        h.suppose(request, pending, mid_step=True)
+        context.assume(samples == not_(request.is_prefill_chunk))
+    h.arbitrary_state()
+    h.snapshot()
+    generated = _sampled(h, samples, drafts)
+    update(h, request, rows, drafts, generated)
+    return _after_booking(h, request, samples, True)
+
+
+def booked_stale(h: Harness) -> list[Goal]:
+    """Output of rows in flight comes back for a request that was preempted meanwhile."""
+    request = h.request("R", RequestStatus.WAITING)
+    request.status = RequestStatus.PREEMPTED
+    request.num_preemptions = 1
+    h.suppose(request, 0)
+    h.enqueue(request)
+    context = h.context
+    rows: Any = context.int("share rows", 1)
+    drafts: Any = context.int("share drafts", 0)
+    samples = context.bool("share samples")
+    if h.tracks_flight:
+        h.assume(spec_world.OUTPUT_IN_ORDER, request.num_in_flight_tokens, rows)
+    context.assume(implies(drafts > 0, samples))
+    context.assume(drafts <= h.config.num_spec_tokens)
+    h.arbitrary_state()
+    h.snapshot()
+    update(h, request, rows, drafts, _sampled(h, samples, drafts))
+    return _after_booking(h, request, samples, False)
+
+
+def _sampled(h: Harness, samples: Any, drafts: Any) -> int:
+    """How many tokens the runner returns, decided now: the text appends them one by one."""
+    config, context = h.config, h.context
+    generated = context.int("num_generated_tokens", 0, MOST_SAMPLED)
+    legal = spec_world.RUNNER_SAMPLES.condition(config, drafts, generated)
+    context.assume(implies(samples, legal), spec_world.RUNNER_SAMPLES.id)
+    context.assume(implies(not_(samples), generated == 0))
+    for count in range(MOST_SAMPLED):
+        if bool(generated == count):
+            return count
+    return MOST_SAMPLED
+
+
+def update(h: Harness, request: Request, rows: Any, drafts: Any, generated: int) -> None:
+    """Call ``update_from_output`` with one request's output, then propose drafts."""
+    host, name = h.loaded.host, request.request_id
+    attached: dict[str, Any] = {}
+    if bool(drafts > 0):
+        attached[name] = sequence(drafts, -1)
+    step = Record(
+        host,
+        "SchedulerOutput",
+        {
+            "num_scheduled_tokens": {name: rows},
+            "total_num_scheduled_tokens": rows,
+            "scheduled_spec_decode_tokens": attached,
+        },
+    )
+    output = Record(
+        host,
+        "ModelRunnerOutput",
+        {
+            "sampled_token_ids": [[1] * generated],
+            "req_id_to_index": {name: 0},
+        },
+    )
+    h.scheduler.update_from_output(step, output)
+    if not h.features.async_scheduling and request.status is RequestStatus.RUNNING:
+        proposed: Any = h.context.int("num_proposed_drafts", 0)
+        h.assume(spec_world.DRAFTS_AT_MOST_K, h.config, proposed)
+        made = {"req_ids": [name], "draft_token_ids": [sequence(proposed, 1)]}
+        h.scheduler.update_draft_token_ids(Record(host, "DraftTokenIds", made))
+
+
+def _after_booking(h: Harness, request: Request, samples: Any, was_running: bool) -> list[Goal]:
+    records = [booking(h, request, samples, 0, was_running), request_state(h, request)]
+    goals = goals_about(h, records)
+    if request.status <= RequestStatus.PREEMPTED:
+        goals += clause_goals(h, request, h.in_flight(request))
+    return goals
+
+
+Scenario = Callable[[Harness], list[Goal]]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One exploration: a scenario with features."""
+
+    name: str
+    scenario: Scenario
+    features: Features
+
+
+def one_step(async_scheduling: bool) -> list[Task]:
+    """One running and one waiting request, one step."""
+    return [Task("step", step, Features(async_scheduling))]
+
+
+def whole_loop(async_scheduling: bool) -> list[Task]:
+    """Everything that moves a request's counters, under every feature of the scope."""
+
+    def task(name: str, scenario: Scenario, **features: bool) -> Task:
+        return Task(name, scenario, Features(async_scheduling, **features))
+
+    tasks = [
+        task("step", step),
+        task("step, KV connector", step, connector=True),
+        task("step, Mamba alignment", step, mamba=True),
+        task("preemption", preemption),
+        task("preemption, priorities", preemption, priority=True),
+        task("booking", booked),
+    ]
+    if async_scheduling:
+        tasks.append(task("booking after preemption", booked_stale))
+    return tasks

@@ -1,0 +1,157 @@
+"""Objects that stand for the engine's: each attribute is looked up in the profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from proofs.source.host import Host
+from proofs.source.profile import Row
+
+
+class SealedMeta(type):
+    """Classes handed to the text cannot be changed by it."""
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        raise AttributeError(f"cannot set attribute {name!r} of {cls.__name__}")
+
+    def __delattr__(cls, name: str) -> None:
+        raise AttributeError(f"cannot delete attribute {name!r} of {cls.__name__}")
+
+
+class Stub(metaclass=SealedMeta):
+    """An object known to the profile under a path; read-only."""
+
+    def __init__(self, host: Host, path: str) -> None:
+        object.__setattr__(self, "_Stub__host", host)
+        object.__setattr__(self, "_Stub__path", path)
+
+    def __getattr__(self, name: str) -> Any:
+        host: Host = object.__getattribute__(self, "_Stub__host")
+        path: str = object.__getattribute__(self, "_Stub__path")
+        return resolve(host, f"{path}.{name}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        host: Host = object.__getattribute__(self, "_Stub__host")
+        host.unprofiled(f"{object.__getattribute__(self, '_Stub__path')}.{name} (assigned)")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        host: Host = object.__getattribute__(self, "_Stub__host")
+        host.unprofiled(f"{object.__getattribute__(self, '_Stub__path')}()")
+
+    def __repr__(self) -> str:
+        return f"<{object.__getattribute__(self, '_Stub__path')}>"
+
+
+class Maker(Stub):
+    """A class or function of the engine whose call makes a stub."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        host: Host = object.__getattribute__(self, "_Stub__host")
+        return Stub(host, object.__getattribute__(self, "_Maker__makes"))
+
+    @classmethod
+    def of(cls, host: Host, path: str, makes: str) -> Maker:
+        """The maker known as ``path``."""
+        maker = cls(host, path)
+        object.__setattr__(maker, "_Maker__makes", makes)
+        return maker
+
+
+class Record(metaclass=SealedMeta):
+    """A data record: the fields it was built with, then those of the profile."""
+
+    def __init__(self, host: Host, name: str, fields: dict[str, Any]) -> None:
+        object.__setattr__(self, "_Record__host", host)
+        object.__setattr__(self, "_Record__name", name)
+        self.__dict__.update(fields)
+
+    def __getattr__(self, name: str) -> Any:
+        host: Host = object.__getattribute__(self, "_Record__host")
+        return resolve(host, f"{object.__getattribute__(self, '_Record__name')}.{name}")
+
+
+class RecordMaker(Stub):
+    """The class of a data record."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        host: Host = object.__getattribute__(self, "_Stub__host")
+        name: str = object.__getattribute__(self, "_Stub__path")
+        if args:
+            host.unprofiled(f"{name}() with positional arguments")
+        return Record(host, name, kwargs)
+
+
+class UnknownMeta(SealedMeta):
+    """The type of names the profile does not know: any use of one is undecided."""
+
+    def __getattr__(cls, name: str) -> Any:
+        _unknown(cls, f".{name}")
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        _unknown(cls, "()")
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        _unknown(cls, " (isinstance)")
+
+    def __bool__(cls) -> bool:
+        _unknown(cls, " (truth value)")
+
+    def __eq__(cls, other: object) -> bool:
+        _unknown(cls, " (compared)")
+
+    def __hash__(cls) -> int:
+        return id(cls)
+
+
+def _unknown(cls: type, use: str) -> Any:
+    host: Host = type.__getattribute__(cls, "_Unknown__host")
+    name: str = type.__getattribute__(cls, "__name__")
+    host.unprofiled(f"import {name}" if use == "()" else f"import {name}{use}")
+
+
+def unknown(host: Host, name: str) -> type:
+    """Stands for an imported name without a row."""
+    return UnknownMeta(name, (), {"_Unknown__host": host})
+
+
+def resolve(host: Host, path: str) -> Any:
+    """What the text sees under ``path``; undecided if the profile does not say."""
+    row = host.row(path)
+    if row is not None:
+        return _KINDS[row.kind](host, row)
+    if path in host.profile.groups:
+        return Stub(host, path)
+    return host.unprofiled(path)
+
+
+def _call(host: Host, row: Row) -> Callable[..., Any]:
+    return lambda *args, **kwargs: row.literal
+
+
+def _make(host: Host, row: Row) -> Any:
+    return Maker.of(host, row.attribute.removeprefix("import ").removesuffix("()"), row.value)
+
+
+def _class(host: Host, row: Row) -> type:
+    return SealedMeta(row.attribute.removeprefix("import "), (), {})
+
+
+def _state(host: Host, row: Row) -> Any:
+    host.unprofiled(row.attribute)
+
+
+_KINDS: dict[str, Callable[[Host, Row], Any]] = {
+    "const": lambda host, row: row.literal,
+    "knob": lambda host, row: host.here.knob(row.value),
+    "object": lambda host, row: Stub(
+        host, row.value or row.attribute.removeprefix("import ").removesuffix("()")
+    ),
+    "call": _call,
+    "make": _make,
+    "world": lambda host, row: host.here.answer(row.attribute.removesuffix("()")),
+    "python": _state,
+    "class": _class,
+    "record": lambda host, row: RecordMaker(host, row.attribute.removeprefix("import ")),
+    "state": _state,
+}

@@ -1,0 +1,81 @@
+"""The result of checking one source, as data: what a report prints and a pipe carries."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from proofs.source.errors import Gap
+from proofs.trace import Trace
+from proofs.verdict import PROVED, UNDECIDED, VIOLATED, Statistics
+
+REACHABLE = "reachable"
+"""A real execution from ``add_request`` was found and replayed."""
+NOT_SHOWN = "not shown reachable"
+"""The bounded search found none; the arbitrary state may not occur."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One invariant on one source under one scheduling mode."""
+
+    invariant: str
+    mode: str
+    verdict: str
+    scope: str
+    trace: Trace | None = None
+    reachability: str = ""
+    reason: str = ""
+    """Why it is undecided."""
+    assumptions: tuple[str, ...] = ()
+    waivers: tuple[str, ...] = ()
+    clauses: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def line(self) -> int | None:
+        """The source line behind a violation."""
+        return self.trace.source["line"] if self.trace and self.trace.source else None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """Everything that was found out about one source."""
+
+    target: str
+    version: str | None
+    findings: tuple[Finding, ...]
+    statistics: Statistics
+    dropped: tuple[str, ...] = ()
+    """Inductive clauses the source does not keep: proofs do without them."""
+    rejected: str = ""
+    """Why the gate or the sandbox refused the source; then there are no findings."""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def verdict(self) -> str:
+        """The worst of all: violated, then undecided, then proved."""
+        if self.rejected:
+            return UNDECIDED
+        seen = {finding.verdict for finding in self.findings}
+        if not seen:
+            return UNDECIDED
+        return next(v for v in (VIOLATED, UNDECIDED, PROVED) if v in seen)
+
+    @property
+    def exit_status(self) -> int:
+        """0 proved, 1 violated, 2 rejected, 3 undecided."""
+        return 2 if self.rejected else {PROVED: 0, VIOLATED: 1, UNDECIDED: 3}[self.verdict]
+
+    def finding(self, invariant: str, mode: str) -> Finding | None:
+        """One cell of the matrix."""
+        for found in self.findings:
+            if (found.invariant, found.mode) == (invariant, mode):
+                return found
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, for ``json.dumps``."""
+        data = asdict(self)
+        data["verdict"] = self.verdict
+        return data

@@ -1,0 +1,283 @@
+"""The world around the scheduler: every answer free, under the named assumptions of the spec.
+
+One method per ``world`` row of the profile.  The same class answers symbolically and, with the
+numbers of a counterexample, on integers: only the context differs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict, deque
+from collections.abc import Callable
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol
+
+from proofs.source.host import Host, unpacked
+from proofs.source.requests import (
+    PauseState,
+    PolicyNames,
+    Request,
+    RequestQueue,
+    RequestStatus,
+    SchedulingPolicy,
+)
+from proofs.source.stubs import SealedMeta, Stub
+from spec import assumptions as spec_world
+from spec.config import Config
+from spec.logic import ceil_div, implies
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+class Context(Protocol):
+    """What a world needs of a symbolic or a concrete run."""
+
+    def int(self, name: str, lo: int | None = None, hi: int | None = None) -> Any: ...
+    def bool(self, name: str) -> Any: ...
+    def assume(self, condition: Any, name: str | None = None) -> None: ...
+    def unsupported(self, reason: str) -> NoReturn: ...
+
+
+class World:
+    """One rank's environment during one run.
+
+    Args:
+        context: where free values come from.
+        config: the knobs.
+        connector: whether a KV connector is attached.
+    """
+
+    def __init__(self, host: Host, context: Context, config: Config, connector: bool) -> None:
+        self.host, self.context, self.config = host, context, config
+        self.connector = connector
+        self.slots: dict[str, Any] = {}
+        """Request id → tokens its KV blocks were last allocated for."""
+        self.short: set[str] = set()
+        """Requests for which the pool had no block in this step."""
+        self.looked: list[str] = []
+        """Waiting requests the step looked at, in order."""
+        self.skipped: set[str] = set()
+        """Waiting requests the step took from their queue."""
+        self.hits: dict[str, Any] = {}
+        """Request id → tokens found in the cache or by the connector in this step."""
+        self.events: list[str] = []
+        self._asked: defaultdict[str, int] = defaultdict(int)
+
+    # -- asking --------------------------------------------------------------------------------
+
+    def name(self, question: str) -> str:
+        """A name for the next answer to a question: the same on every run of a path."""
+        self._asked[question] += 1
+        count = self._asked[question]
+        return question if count == 1 else f"{question} #{count}"
+
+    def assume(self, assumption: spec_world.Assumption, *arguments: Any) -> None:
+        """Take a named assumption for granted."""
+        self.context.assume(assumption.condition(*arguments), assumption.id)
+
+    def knob(self, name: str) -> Any:
+        """A knob of the configuration."""
+        if name == "diffusion":
+            return self.config.num_sampled_tokens_per_step == 0
+        return getattr(self.config, name)
+
+    def answer(self, path: str) -> Any:
+        """What the text sees under a ``world`` row."""
+        return _ANSWERS[path](self)
+
+    # -- what the queues tell ------------------------------------------------------------------
+
+    def looked_at(self, request: Request) -> None:
+        """The head of a queue was looked at."""
+        if request.request_id not in self.looked:
+            self.looked.append(request.request_id)
+
+    def taken(self, request: Request) -> None:
+        """The head of a queue was taken out."""
+        self.skipped.add(request.request_id)
+
+    # -- the KV cache manager ------------------------------------------------------------------
+
+    def allocate_slots(
+        self,
+        request: Request,
+        num_new_tokens: Any,
+        num_new_computed_tokens: Any = 0,
+        new_computed_blocks: Any = None,
+        num_lookahead_tokens: Any = 0,
+        num_external_computed_tokens: Any = 0,
+        **options: Any,
+    ) -> Any:
+        """Blocks for the tokens asked for, or None when the pool is too small."""
+        name = request.request_id
+        if not bool(self.context.bool(self.name(f"KV blocks for {name}"))):
+            self.short.add(name)
+            return None
+        self.slots[name] = (
+            request.num_computed_tokens
+            + num_new_computed_tokens
+            + num_external_computed_tokens
+            + num_new_tokens
+        )
+        return Stub(self.host, "blocks")
+
+    def free(self, request: Request) -> None:
+        """The request's blocks go back to the pool."""
+        self.slots.pop(request.request_id, None)
+
+    def computed_blocks(self, method: str, arity: int) -> Callable[..., Any]:
+        """A prefix-cache look-up that answers with as many values as the text unpacks."""
+
+        def look_up(request: Request, *args: Any, **kwargs: Any) -> Any:
+            name = request.request_id
+            hit = self.hits.get(name)
+            if hit is None:
+                hit = self.context.int(f"prefix hit of {name}", 0)
+                self.assume(spec_world.HIT_LEAVES_ONE, request.num_tokens, hit)
+                self.hits[name] = hit
+            answer = (Stub(self.host, "blocks"), hit, 0, False)
+            return unpacked(answer, self.host.arities.get(method, arity))
+
+        return look_up
+
+    # -- the connector -------------------------------------------------------------------------
+
+    def matched_tokens(self, request: Request, num_local: Any) -> tuple[Any, Any]:
+        """Tokens a connector has beyond the local hit, and whether it loads them by itself."""
+        name, context = request.request_id, self.context
+        matched = context.int(f"connector match of {name}", 0)
+        load_async = context.bool(f"connector loads {name} by itself")
+        within = spec_world.HIT_LEAVES_ONE.condition(request.num_tokens, num_local + matched)
+        context.assume(load_async | within, spec_world.HIT_LEAVES_ONE.id)
+        loaded = spec_world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local, matched)
+        context.assume(implies(load_async, loaded), spec_world.LOAD_WITHIN_REQUEST.id)
+        return matched, load_async
+
+    # -- stopping ------------------------------------------------------------------------------
+
+    def check_stop(self, request: Request, max_model_len: Any, *args: Any) -> bool:
+        """Whether the last token ends the request, as vLLM's ``check_stop`` decides."""
+        if self.stop_token():
+            request.status = RequestStatus.FINISHED_STOPPED
+            return True
+        full = request.num_tokens >= max_model_len
+        if full | (request.num_output_tokens >= request.max_tokens):
+            request.status = RequestStatus.FINISHED_LENGTH_CAPPED
+            return True
+        return False
+
+    def stop_token(self) -> bool:
+        """Whether the runner sampled a stop token."""
+        stopped = bool(self.context.bool(self.name("stop token")))
+        if stopped:
+            self.events.append("stop token")
+        return stopped
+
+
+class _StopToken(metaclass=SealedMeta):
+    """Compares equal to a token if the client's stop condition is met by it."""
+
+    def __init__(self, world: World) -> None:
+        self.__world = world
+
+    def __eq__(self, other: object) -> bool:
+        return self.__world.stop_token()
+
+    def __hash__(self) -> int:
+        return 0
+
+
+class _Quiet(metaclass=SealedMeta):
+    """A logger, or any object whose methods do nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args, **kwargs: None
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+class _Clock(metaclass=SealedMeta):
+    """Time does not matter to any decision."""
+
+    @staticmethod
+    def time() -> float:
+        """Now."""
+        return 0.0
+
+    monotonic = perf_counter = time
+
+
+class _Itertools(metaclass=SealedMeta):
+    chain = staticmethod(chain)
+
+
+class _MambaMeta(SealedMeta):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return repr(instance) == "<kv_cache_spec>"
+
+
+class _MambaSpec(metaclass=_MambaMeta):
+    """The one group's spec counts as Mamba's; it is only read where there are Mamba layers."""
+
+
+class _Contextlib(metaclass=SealedMeta):
+    suppress = staticmethod(contextlib.suppress)
+
+
+def _last_boundary(num_tokens: Any, block_size: Any, *args: Any, **options: Any) -> Any:
+    """The last block boundary of a prefill (no EAGLE block is dropped)."""
+    return (num_tokens - 1) // block_size * block_size
+
+
+def _remove_all(items: list[Any], gone: Any) -> list[Any]:
+    return [item for item in items if item not in gone]
+
+
+def _cdiv(a: Any, b: Any) -> Any:
+    return ceil_div(a, b)
+
+
+_Answer = Callable[[World], Any]
+
+_ANSWERS: dict[str, _Answer] = {
+    "kv_cache_manager.allocate_slots": lambda w: w.allocate_slots,
+    "kv_cache_manager.free": lambda w: w.free,
+    "kv_cache_manager.get_computed_blocks": lambda w: w.computed_blocks("get_computed_blocks", 3),
+    "kv_cache_manager.get_computed_blocks_for_connector": lambda w: w.computed_blocks(
+        "get_computed_blocks_for_connector", 4
+    ),
+    "kv_cache_manager.truncate_computed_blocks": lambda w: lambda blocks, tokens: blocks,
+    "connector.get_num_new_matched_tokens": lambda w: w.matched_tokens,
+    "vllm_config.kv_transfer_config": lambda w: (
+        Stub(w.host, "kv_transfer_config") if w.connector else None
+    ),
+    "scheduler_config.policy": lambda w: SchedulingPolicy(w.config.priority_scheduling),
+    "sampling_params.eos_token_id": _StopToken,
+    "kv_cache_config.kv_cache_groups": lambda w: (Stub(w.host, "kv_cache_group"),),
+    "structured_output_manager.validate_tokens": lambda w: lambda request, tokens: tokens,
+}
+
+LANGUAGE: dict[str, Callable[[Host], Any]] = {
+    "import RequestStatus": lambda host: RequestStatus,
+    "import PauseState": lambda host: PauseState,
+    "import SchedulingPolicy": lambda host: PolicyNames(),
+    "import create_request_queue": lambda host: lambda policy: RequestQueue(host.here, policy),
+    "import check_stop": lambda host: lambda *args: host.here.check_stop(*args),
+    "import remove_all": lambda host: _remove_all,
+    "import init_logger": lambda host: lambda name: _Quiet(),
+    "import record_function_or_nullcontext": lambda host: lambda name: _Quiet(),
+    "import time": lambda host: _Clock(),
+    "import itertools": lambda host: _Itertools(),
+    "import defaultdict": lambda host: defaultdict,
+    "import deque": lambda host: deque,
+    "import cdiv": lambda host: _cdiv,
+    "import contextlib": lambda host: _Contextlib(),
+    "import MambaSpec": lambda host: _MambaSpec,
+    "import get_mamba_prefill_checkpoint_position": lambda host: _last_boundary,
+}
+"""Imports that are ordinary Python, or vLLM's own vocabulary: the same in every run."""

@@ -1,0 +1,41 @@
+"""A forking symbolic executor for ordinary Python over integers and booleans."""
+
+from proofs.symbolic.answers import Answer, Assignment, Proved, Refuted, Undecided, evaluate
+from proofs.symbolic.bools import SymBool
+from proofs.symbolic.context import Context
+from proofs.symbolic.errors import NondeterminismError, Unsupported
+from proofs.symbolic.explore import Exploration, Statistics
+from proofs.symbolic.ints import SymInt
+from proofs.symbolic.merging import ite, sym_all, sym_any, sym_len, sym_max, sym_min, sym_sum
+from proofs.symbolic.path import Path
+from proofs.symbolic.seq import SymSeq
+from proofs.symbolic.trail import Decision, Gap, Limits, Where
+
+__all__ = [
+    "Answer",
+    "Assignment",
+    "Context",
+    "Decision",
+    "Exploration",
+    "Gap",
+    "Limits",
+    "NondeterminismError",
+    "Path",
+    "Proved",
+    "Refuted",
+    "Statistics",
+    "SymBool",
+    "SymInt",
+    "SymSeq",
+    "Undecided",
+    "Unsupported",
+    "Where",
+    "evaluate",
+    "ite",
+    "sym_all",
+    "sym_any",
+    "sym_len",
+    "sym_max",
+    "sym_min",
+    "sym_sum",
+]

@@ -1,0 +1,287 @@
+"""An incremental solver that speaks `SymBool` and returns only validated models.
+
+Queries run in QF_LIA on one solver whose frames mirror the decisions of the
+current path.  Three outcomes are possible: `Sat` with an assignment under which
+every asserted formula was *checked to hold in Python* where Z3 only approximates,
+`Unsat` with the named assumptions it rests on, and `Unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import z3
+from z3 import z3core
+
+from proofs.symbolic.atoms import Atom, Product, Valuation, Variable
+from proofs.symbolic.backend import SAT, UNSAT, Ast, Backend, Model
+from proofs.symbolic.bools import SymBool
+from proofs.symbolic.exact import multiplied, pinned
+from proofs.symbolic.lowering import Lowering
+
+EFFORT = 400_000
+"""Z3 resource units tried before the clock is started: a timer costs 60 us per query."""
+
+FOREVER = 2**32 - 1
+"""Z3's notation for no timeout."""
+
+
+@dataclass(frozen=True)
+class Sat:
+    """Satisfiable, with a validated assignment."""
+
+    at: Valuation
+
+
+@dataclass(frozen=True)
+class Unsat:
+    """Unsatisfiable; ``core`` names the tracked assumptions used."""
+
+    core: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """No answer within the limits."""
+
+    reason: str
+
+
+Outcome = Sat | Unsat | Unknown
+
+
+@dataclass(slots=True)
+class Frame:
+    """What one `push` added; ``tags`` lists first mentions only."""
+
+    asserted: list[Ast] = field(default_factory=list)
+    formulas: list[SymBool] = field(default_factory=list)
+    atoms: list[Atom] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+
+
+class Solver:
+    """A stack of frames over one Z3 solver."""
+
+    def __init__(self, query_ms: int) -> None:
+        self.query_ms = query_ms
+        self.queries = 0
+        self.seconds = 0.0
+        self._backend = Backend()
+        self._lowering = Lowering(self._backend)
+        self._solver = self._new_solver("QF_LIA", rlimit=EFFORT, ctrl_c=False)
+        self._frames = [Frame()]
+        self._present: set[Atom] = set()
+        self._products: list[Product] = []
+        self._tracked: dict[str, Ast] = {}
+        self._tags: dict[str, Ast] = {}
+        self._names: dict[int, str] = {}
+
+    def _new_solver(self, logic: str | None, **parameters: int) -> z3.Solver:
+        context = self._backend.context
+        solver = z3.SolverFor(logic, ctx=context) if logic else z3.SimpleSolver(ctx=context)
+        solver.set("random_seed", 0)
+        if logic:  # the plain solver keeps its models whole and knows no such parameter
+            solver.set("model.compact", False)
+        for name, value in parameters.items():
+            solver.set(name, value)
+        return solver
+
+    # -- frames ------------------------------------------------------------------------
+
+    @property
+    def depth(self) -> int:
+        """The number of open frames."""
+        return len(self._frames) - 1
+
+    def push(self) -> None:
+        """Open a frame."""
+        started = perf_counter()
+        z3core.Z3_solver_push(self._backend.ref, self._solver.solver)
+        self.seconds += perf_counter() - started
+        self._frames.append(Frame())
+
+    def pop_to(self, depth: int) -> None:
+        """Close frames until ``depth`` are left."""
+        count = self.depth - depth
+        if count <= 0:
+            return
+        started = perf_counter()
+        z3core.Z3_solver_pop(self._backend.ref, self._solver.solver, count)
+        self.seconds += perf_counter() - started
+        for _ in range(count):
+            gone = self._frames.pop()
+            self._present.difference_update(gone.atoms)
+            for tag in gone.tags:
+                del self._tracked[tag]
+            while self._products and self._products[-1] not in self._present:
+                self._products.pop()
+
+    def add(self, formula: SymBool | bool, tag: str | None = None) -> None:
+        """Assert a formula in the top frame, under a tag if it is to be named in cores."""
+        if formula is True:
+            return
+        frame, lowering = self._frames[-1], self._lowering
+        asts: list[Ast] = []
+        if type(formula) is SymBool:
+            for atom in lowering.support(formula):
+                if atom not in self._present:
+                    self._present.add(atom)
+                    frame.atoms.append(atom)
+                    asts += lowering.definition(atom)
+                    if isinstance(atom, Product):
+                        asts += self._relations(atom)
+                        self._products.append(atom)
+            frame.formulas.append(formula)
+            ast = lowering.formula(formula)
+        else:
+            ast = self._backend.any(())
+        if tag is not None:
+            literal = self._tag(tag)
+            if tag not in self._tracked:
+                frame.tags.append(tag)
+                self._tracked[tag] = literal
+            ast = self._backend.implies(literal, ast)
+        asts.append(ast)
+        frame.asserted += asts
+        ref, handle = self._backend.ref, self._solver.solver
+        started = perf_counter()
+        for ast in asts:
+            z3core.Z3_solver_assert(ref, handle, ast)
+        self.seconds += perf_counter() - started
+
+    def _relations(self, product: Product) -> list[Ast]:
+        """Lemmas about a new product and each one already there."""
+        return [
+            ast
+            for other in self._products
+            if not set(product.factors).isdisjoint(other.factors)
+            for ast in self._lowering.relation(product, other)
+        ]
+
+    def _tag(self, name: str) -> Ast:
+        ast = self._tags.get(name)
+        if ast is None:
+            ast = self._tags[name] = self._backend.constant(f"assume:{name}", boolean=True)
+            self._names[z3core.Z3_get_ast_id(self._backend.ref, ast)] = name
+        return ast
+
+    # -- queries -----------------------------------------------------------------------
+
+    def check(self) -> Outcome:
+        """Whether all frames together are satisfiable."""
+        self.queries += 1
+        started = perf_counter()
+        try:
+            return self._check_linear()
+        finally:
+            self.seconds += perf_counter() - started
+
+    def check_with(
+        self,
+        formulas: Iterable[SymBool | bool],
+        tracked: Mapping[str, SymBool | bool] | None = None,
+    ) -> Outcome:
+        """`check` with further formulas, in a frame of their own."""
+        depth = self.depth
+        self.push()
+        try:
+            for name, condition in (tracked or {}).items():
+                self.add(condition, tag=name)
+            for formula in formulas:
+                self.add(formula)
+            return self.check()
+        finally:
+            self.pop_to(depth)
+
+    def _check_linear(self) -> Outcome:
+        verdict = self._ask(self._solver)
+        if verdict is None:  # the effort was not enough: start the clock
+            self._solver.set(rlimit=0, timeout=self.query_ms, ctrl_c=True)
+            verdict = self._ask_patiently(self._solver)
+            self._solver.set(rlimit=EFFORT, timeout=FOREVER, ctrl_c=False)
+        if not isinstance(verdict, Model):
+            return verdict or Unknown(self._solver.reason_unknown())
+        at = self._read(verdict)
+        if not self._products or self._satisfies(at):
+            return Sat(at)
+        return self._check_exactly(self._misjudged(verdict, at), at)
+
+    def _ask(self, solver: z3.Solver) -> Model | Unsat | None:
+        """One call to Z3; ``None`` when it gives up."""
+        ref, handle, tracked = self._backend.ref, solver.solver, self._tracked
+        if tracked:
+            array = (z3.Ast * len(tracked))(*tracked.values())
+            result = z3core.Z3_solver_check_assumptions(ref, handle, len(tracked), array)
+        else:
+            result = z3core.Z3_solver_check(ref, handle)
+        if result == SAT:
+            return Model(self._backend, handle)
+        if result == UNSAT:
+            return Unsat(self._core(solver) if tracked else frozenset())
+        return None
+
+    def _ask_patiently(self, solver: z3.Solver) -> Model | Unsat | None:
+        """A call that may take seconds, and that an interrupt from the keyboard ends.
+
+        Z3 then swallows the signal and reports an early end for one reason or another.
+        """
+        started = perf_counter()
+        verdict = self._ask(solver)
+        if verdict is None and perf_counter() - started < 0.9e-3 * self.query_ms:
+            reason = solver.reason_unknown()
+            if "interrupt" in reason or "cancel" in reason:
+                raise KeyboardInterrupt
+        return verdict
+
+    def _core(self, solver: z3.Solver) -> frozenset[str]:
+        ref = self._backend.ref
+        ids = (z3core.Z3_get_ast_id(ref, literal.as_ast()) for literal in solver.unsat_core())
+        return frozenset(self._names[i] for i in ids if i in self._names)
+
+    def _read(self, model: Model) -> Valuation:
+        """A valuation that looks variables up in the model; all else follows from them."""
+        declaration = self._lowering.declaration
+
+        def look_up(variable: Variable) -> int | None:
+            read = model.boolean if variable.is_flag else model.integer
+            return read(declaration(variable))
+
+        return Valuation(look_up)
+
+    # -- where Z3 only approximates ------------------------------------------------------
+
+    def _misjudged(self, model: Model, at: Valuation) -> list[Product]:
+        """The products whose value in the model is not their true value, for the report.
+
+        Never a reason to believe a model: a quotient by a term can be wrong while the
+        product of the two happens to be right.
+        """
+        declaration = self._lowering.declaration
+        return [p for p in self._products if model.integer(declaration(p)) != at[p]]
+
+    def _satisfies(self, at: Valuation) -> bool:
+        return all(f.holds_at(at) for frame in self._frames for f in frame.formulas)
+
+    def _check_exactly(self, wrong: list[Product], at: Valuation) -> Outcome:
+        """Ask again with the true meaning of the products a spurious model got wrong.
+
+        First with one factor of each pinned to its value in the model, which is
+        linear and often enough to find a genuine model nearby; then in full.
+        """
+        products = self._products
+        near = pinned(self._lowering, products, at)
+        for facts, logic in ((near, "QF_LIA"), (multiplied(self._lowering, products), None)):
+            solver = self._new_solver(logic, timeout=self.query_ms)
+            for ast in (*(a for frame in self._frames for a in frame.asserted), *facts):
+                z3core.Z3_solver_assert(self._backend.ref, solver.solver, ast)
+            verdict = self._ask_patiently(solver)
+            if isinstance(verdict, Model):
+                found = self._read(verdict)
+                if self._satisfies(found):
+                    return Sat(found)
+            elif isinstance(verdict, Unsat) and facts is not near:
+                return verdict
+        return Unknown(f"no exact answer about {', '.join(map(repr, wrong or products))}")

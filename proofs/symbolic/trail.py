@@ -1,0 +1,243 @@
+"""`Trail`: the decisions of the current path, and how runs move along them.
+
+A run replays the recorded decisions by position and extends the trail at its end.
+Between runs the trail is backtracked to the deepest decision with an untried side.
+Frames of the solver and the knowledge table mirror the trail.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from time import monotonic
+from types import FrameType
+from typing import NoReturn
+
+from proofs.symbolic.atoms import INF, Valuation, Variable
+from proofs.symbolic.bools import SymBool
+from proofs.symbolic.errors import Abandon, NondeterminismError, Unsupported
+from proofs.symbolic.ints import SymInt
+from proofs.symbolic.knowledge import Knowledge
+from proofs.symbolic.pool import Pool
+from proofs.symbolic.solver import Sat, Solver, Unsat
+
+ACTIVE: ContextVar[Trail | None] = ContextVar("ACTIVE", default=None)
+"""The trail whose run is in progress."""
+
+PACKAGE = os.path.dirname(__file__)
+"""Frames of files below are ours, not the code under test."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where an exploration stops; whatever is cut makes it incomplete, with a reason."""
+
+    paths: int = 100_000
+    decisions: int = 5_000
+    query_ms: int = 5_000
+    seconds: float = INF
+
+
+@dataclass(frozen=True)
+class Where:
+    """A source position."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A use of a symbolic value that the executor does not support."""
+
+    reason: str
+    where: Where
+
+
+@dataclass(slots=True)
+class Decision:
+    """A branch taken, or an assumption made (``assumed``)."""
+
+    condition: SymBool
+    taken: bool
+    where: Where
+    assumed: bool
+    open: bool
+    """Whether the other side still has to be tried."""
+    depth: int
+    mark: int
+
+
+class Trail:
+    """One run after another; see `Exploration` for the life cycle."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._deadline = INF
+        self.pool = Pool(self.decide, self.unsupported)
+        self.solver = Solver(limits.query_ms)
+        self.knowledge = Knowledge()
+        self.at = Valuation()
+        self.decisions: list[Decision] = []
+        self.declared: dict[str, Variable] = {}
+        self.gaps: list[Gap] = []
+        self.cuts: list[str] = []
+        self.cores: set[str] = set()
+        self.abandoned = self._running = False
+        self._failure: NondeterminismError | None = None
+        self._cursor = 0
+
+    # -- on the way ---------------------------------------------------------------------
+
+    def unsupported(self, reason: str) -> NoReturn:
+        """Leave the path undecided for this reason, and unwind."""
+        (ACTIVE.get() or self).note(reason)
+        raise Unsupported(reason)
+
+    def note(self, reason: str) -> None:
+        """Leave the path undecided for this reason."""
+        self.gaps.append(Gap(reason, caller()))
+
+    def declare(self, name: str, lo: float, hi: float, is_flag: bool) -> SymInt:
+        """The input of that name as a term."""
+        variable = self.declared[name] = self.pool.variable(name, lo, hi, is_flag)
+        return variable.term
+
+    def decide(self, condition: SymBool) -> bool:
+        """The truth value on this run: recorded, settled, or the current model's choice."""
+        if self.replayed(condition):
+            return self.decisions[self._cursor - 1].taken
+        known = self.knowledge.truth(condition)
+        if known is not None:
+            self.record(condition, known)
+            return known
+        taken = condition.holds_at(self.at)
+        self.record(condition, taken, open=True)
+        self.enter(condition if taken else condition.negation)
+        return taken
+
+    def replayed(self, condition: SymBool) -> bool:
+        """Move along the trail; whether the step was recorded on an earlier run."""
+        cursor = self._cursor
+        if cursor < len(self.decisions):
+            if self.decisions[cursor].condition is not condition:
+                self._diverge(f"{self.decisions[cursor].condition!r} became {condition!r}")
+            self._cursor = cursor + 1
+            return True
+        if not self._running:
+            self._outside(condition)
+        if self.abandoned:
+            raise Abandon
+        if cursor >= self.limits.decisions:
+            self.cut(f"{caller()}: more than {self.limits.decisions} decisions on one path")
+            self.abandon()
+        if monotonic() > self._deadline:
+            self.cut(f"{caller()}: the time limit of {self.limits.seconds} s is over")
+            self.abandon()
+        return False
+
+    def record(
+        self, condition: SymBool, taken: bool, assumed: bool = False, open: bool = False
+    ) -> None:
+        """Extend the trail by one step, before anything follows from it."""
+        self._cursor += 1
+        depth, mark = self.solver.depth, self.knowledge.mark()
+        self.decisions.append(Decision(condition, taken, caller(), assumed, open, depth, mark))
+
+    def enter(self, condition: SymBool, name: str | None = None) -> None:
+        """Make a condition part of the path."""
+        self.solver.push()
+        self.solver.add(condition, name)
+        self.knowledge.learn(condition, name)
+
+    # -- the life of a run -----------------------------------------------------------------
+
+    def start_clock(self) -> None:
+        """Let the time limit run."""
+        self._deadline = monotonic() + self.limits.seconds
+
+    def has_open(self) -> bool:
+        """Whether some side of a decision is untried."""
+        return any(decision.open for decision in self.decisions)
+
+    def begin(self) -> None:
+        """Start a run from the top."""
+        self._cursor = 0
+        self._running, self.abandoned = True, False
+        self.gaps, self.declared = [], {}
+
+    def finish(self) -> None:
+        """End the run; a divergence comes out even if the code under test caught it."""
+        self._running = False
+        if self._failure is None and not self.abandoned and self._cursor < len(self.decisions):
+            self._failure = NondeterminismError("a re-run ended before its recorded decisions")
+        if self._failure is not None:
+            raise self._failure
+
+    def backtrack(self) -> bool:
+        """Move to the deepest untried side that is feasible; false when none is left."""
+        while self.decisions:
+            decision = self.decisions.pop()
+            if not decision.open:
+                continue
+            if monotonic() > self._deadline:
+                self.cut(f"the time limit of {self.limits.seconds} s is over")
+                return False
+            self.solver.pop_to(decision.depth)
+            self.knowledge.undo(decision.mark)
+            taken = not decision.taken
+            other = decision.condition if taken else decision.condition.negation
+            self.solver.push()
+            self.solver.add(other)
+            outcome = self.solver.check()
+            if isinstance(outcome, Sat):
+                self.at = outcome.at
+                self.knowledge.learn(other)
+                self.decisions.append(replace(decision, taken=taken, open=False))
+                return True
+            if isinstance(outcome, Unsat):
+                self.cores |= outcome.core
+            else:
+                self.cut(f"{decision.where}: {outcome.reason}")
+        return False
+
+    def cut(self, reason: str) -> None:
+        """Note why the exploration is not complete."""
+        if reason not in self.cuts:
+            self.cuts.append(reason)
+
+    def credit(self, name: str | None) -> None:
+        """Note that a tracked assumption made something infeasible."""
+        if name is not None:
+            self.cores.add(name)
+
+    def abandon(self) -> NoReturn:
+        """Drop the current run."""
+        self.abandoned = True
+        raise Abandon
+
+    def _diverge(self, what: str) -> NoReturn:
+        self._failure = NondeterminismError(f"a re-run took another course: {what}")
+        raise self._failure
+
+    def _outside(self, condition: SymBool) -> NoReturn:
+        other = ACTIVE.get()
+        if other is not None:
+            other.unsupported(f"{condition!r} belongs to a different exploration")
+        raise RuntimeError(
+            f"the truth value of {condition!r} was asked outside a run; "
+            "state claims with & | ~, or compute them inside the function under test"
+        )
+
+
+def caller() -> Where:
+    """The innermost source position outside this package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    return Where("?", 0) if frame is None else Where(frame.f_code.co_filename, frame.f_lineno)

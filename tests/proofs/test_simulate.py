@@ -1,0 +1,109 @@
+"""The simulation reproduces the shape of the published result, every time the same."""
+
+from __future__ import annotations
+
+import argparse
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from model.dp import CostModel
+from proofs.simulate import AFTER, BEFORE, Settings, add_arguments, run, simulate
+from proofs.simulate_plot import Curve, line_chart, tick_size, write_atomically
+
+SMALL = Settings(ranks=4, steps=800)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_the_guard_hurts_at_low_load_and_not_when_every_rank_is_busy() -> None:
+    headline = Settings(ranks=16, steps=800)
+    quiet = [simulate(headline, policy, 2.0) for policy in (BEFORE, AFTER)]
+    assert quiet[1].p99_ms < 0.3 * quiet[0].p99_ms, "55126 must win clearly at low load"
+    assert quiet[1].fallback_steps == 0
+    busy = [simulate(SMALL, policy, 8.0) for policy in (BEFORE, AFTER)]
+    assert busy[0].idle_ranks == 0
+    assert busy[0].p99_ms == pytest.approx(busy[1].p99_ms, rel=0.02), "no gain when all are busy"
+
+
+def test_the_loss_is_the_cost_models_ratio_and_nothing_else() -> None:
+    flat = Settings(ranks=16, steps=400, cost=CostModel(15, 15, 15, 0))
+    before, after = (simulate(flat, policy, 2.0) for policy in (BEFORE, AFTER))
+    assert before.fallback_steps > 0
+    assert before.p99_ms == pytest.approx(after.p99_ms)
+
+
+def test_the_same_seed_gives_the_same_point() -> None:
+    settings = Settings(ranks=2, steps=300, seed=5)
+    assert simulate(settings, BEFORE, 2.0) == simulate(settings, BEFORE, 2.0)
+    assert simulate(settings, BEFORE, 2.0) != simulate(Settings(2, 300, 6), BEFORE, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("illegal", "sentence"),
+    [
+        ({"ranks": 0}, r"ranks = 0 is illegal; legal: 1 to 256\."),
+        ({"ranks": 257}, r"ranks = 257 is illegal"),
+        ({"steps": 10}, r"steps = 10 is illegal; legal: 200 or more\."),
+        ({"seed": -1}, r"seed = -1 is illegal; legal: 0 or more\."),
+        ({"qps": ()}, "qps"),
+        ({"qps": (0.0,)}, "qps"),
+        ({"qps": (float("inf"),)}, "qps"),
+    ],
+)
+def test_illegal_inputs_are_refused_in_one_sentence(
+    illegal: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        Settings(**illegal)  # type: ignore[arg-type]
+
+
+def test_the_command_prints_a_table_and_writes_a_plot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    plot = tmp_path / "plot.svg"
+    arguments = ["--ranks", "2", "--steps", "200", "--output", str(plot)]
+    assert run(parser.parse_args(arguments)) == 0
+    printed = capsys.readouterr().out
+    assert "53962 → 55126" in printed and "inputs, not measurements" in printed
+    assert [path.name for path in tmp_path.iterdir()] == ["plot.svg"], "a temporary file is left"
+    root = ElementTree.fromstring(plot.read_text(encoding="utf-8"))
+    assert root.get("role") == "img"
+    assert root.find(f"{SVG}title") is not None
+    description = root.find(f"{SVG}desc")
+    assert description is not None and "53962: " in (description.text or "")
+
+
+def test_a_plot_that_cannot_be_written_is_refused_before_the_simulation(tmp_path: Path) -> None:
+    for path in (tmp_path / "missing" / "plot.svg", tmp_path):
+        arguments = argparse.Namespace(ranks=16, steps=10**9, seed=0, output=path)
+        with pytest.raises(ValueError, match="legal: a file in an existing folder"):
+            run(arguments)
+
+
+def test_a_chart_survives_one_load_special_characters_and_missing_values() -> None:
+    text = line_chart("a < b & c", ("x", "y"), [1.0], [Curve("<one>", [float("nan")])])
+    title = ElementTree.fromstring(text).find(f"{SVG}title")
+    assert title is not None and title.text == "a < b & c"
+
+
+def test_ticks_are_round_numbers() -> None:
+    assert [tick_size(largest) for largest in (1.0, 15.0, 90.0, 100.0)] == [0.2, 5.0, 20.0, 20.0]
+
+
+def test_a_failed_write_leaves_the_old_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plot = tmp_path / "plot.svg"
+    plot.write_text("old")
+
+    def refuse(source: object, target: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("proofs.simulate_plot.os.replace", refuse)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(plot, "new")
+    assert plot.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["plot.svg"]
