@@ -117,5 +117,5 @@ def _explain_policy(policy: PaddingPolicy) -> str:
 
 
 def _page(name: str, kind: str, fields: dict[str, str]) -> str:
-    rows = [(label, text) for label, text in fields.items()]
+    rows = list(fields.items())
     return "\n".join([f"{name}: {kind}", "", *(f"  {line}" for line in table(rows))])

@@ -7,11 +7,13 @@ engine; found and replayed on integers it is *violated*, otherwise *undecided*, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from time import perf_counter
+from dataclasses import dataclass, replace
+from math import inf
+from time import perf_counter, time
 
 from model.policies import PaddingPolicy
-from proofs.bodies import CLAUSE, FEATURES, WAIVED
+from proofs.bodies import FEATURES
+from proofs.harness import CLAUSE, WAIVED
 from proofs.induction import Cache, Induction, prove
 from proofs.known import expected
 from proofs.replay import NotReproduced, replay
@@ -29,20 +31,30 @@ class Task:
     policy: PaddingPolicy
     mode: str
     only: frozenset[str] = frozenset(IDS)
-    limits: Limits = field(default_factory=Limits)
+    deadline: float = inf
+    """Wall-clock time after which what is open stays undecided."""
+
+    @property
+    def limits(self) -> Limits:
+        """What is left of the time, for the next exploration."""
+        return Limits(seconds=max(self.deadline - time(), 0.0))
 
 
 def check(task: Task, cache: Cache) -> list[Obligation]:
     """Every invariant of ``task.only`` for one policy under one mode, in catalogue order."""
     started = perf_counter()
-    induction = prove(task.policy, task.mode, task.limits, cache)
+    induction = prove(task.policy, task.mode, lambda: task.limits, cache)
     open_goals = {name: _unproved(induction, name) for name in IDS if name in task.only}
     traces, cost = _executions(task, induction, [n for n, why in open_goals.items() if why])
     statistics = induction.statistics() + cost
     seconds = perf_counter() - started
     share = 1 / max(len(open_goals), 1)
     return [
-        _obligation(task, induction, name, why, traces.get(name), statistics.scaled(seconds, share))
+        replace(
+            _obligation(task, induction, name, why, traces.get(name)),
+            statistics=statistics.scaled(seconds, share),
+            work=statistics,
+        )
         for name, why in open_goals.items()
     ]
 
@@ -98,7 +110,6 @@ def _obligation(
     invariant: str,
     why: str,
     trace: Trace | None,
-    statistics: Statistics,
 ) -> Obligation:
     verdict = PROVED if not why else VIOLATED if trace is not None else UNDECIDED
     used = set().union(*(goal.used for _, goal in induction.goals(invariant)))
@@ -115,5 +126,4 @@ def _obligation(
         reason=why,
         expected=expected(task.policy.name, invariant, task.mode),
         trace=trace,
-        statistics=statistics,
     )

@@ -7,13 +7,14 @@ inductive *for this policy*; a promise proved under it holds in every reachable 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from model.policies import PaddingPolicy
-from proofs.bodies import BODIES, CLAUSE, FEATURES, WAIVED, Goal, Harness, run_body
+from proofs.bodies import BODIES, FEATURES, run_body
 from proofs.clauses import SERVES
+from proofs.harness import CLAUSE, WAIVED, Goal, Harness
 from proofs.symbolic import Exploration, Limits, Path, Proved, Refuted
 from proofs.verdict import ASYNC, Statistics
 from spec.config import Config
@@ -86,8 +87,13 @@ Cache = dict[tuple[Any, ...], BodyResult]
 """Results of bodies that do not depend on the policy, shared between policies."""
 
 
-def prove(policy: PaddingPolicy, mode: str, limits: Limits, cache: Cache) -> Induction:
-    """Prove every body of one policy, dropping clauses until the rest is inductive."""
+def prove(
+    policy: PaddingPolicy, mode: str, limits: Callable[[], Limits], cache: Cache
+) -> Induction:
+    """Prove every body of one policy, dropping clauses until the rest is inductive.
+
+    ``limits`` is asked anew before each exploration, so that a deadline can run out.
+    """
     clauses = frozenset(SERVES)
     bodies: dict[str, BodyResult] = {}
     corners: dict[str, list[frozenset[str]]] = {}
@@ -96,7 +102,7 @@ def prove(policy: PaddingPolicy, mode: str, limits: Limits, cache: Cache) -> Ind
         rounds += 1
         for name in BODIES:
             if name not in bodies:
-                bodies[name] = _explore(name, policy, mode, clauses, limits, cache)
+                bodies[name] = _explore(name, policy, mode, clauses, limits(), cache)
         _note_corners(bodies, corners)
         broken = {
             goal.name
@@ -139,7 +145,10 @@ def _explore(
 ) -> BodyResult:
     key = (name, mode, clauses, _policy_as_seen(name, policy))
     if key not in cache:
-        cache[key] = _explore_body(name, policy, mode, clauses, limits)
+        result = _explore_body(name, policy, mode, clauses, limits)
+        if result.incomplete:
+            return result  # what a deadline cut is not worth keeping
+        cache[key] = result
     result = cache[key]
     # Dropping a clause edits the goals of a result: keep the cached one as it was.
     return BodyResult(

@@ -115,7 +115,7 @@ class _Run:
         self.step = -1
 
     def _request(self, index: int) -> Request:
-        new = self.context.int
+        new: Any = self.context.int
         name = chr(ord("A") + index)
         request = Request(name, new(f"{name} prompt", 1, LARGEST), new(f"{name} max", 1, LARGEST))
         request.arrival_time = index
@@ -128,9 +128,10 @@ class _Run:
         self._begin(context)
         play = Play(self.config, self.task.policy, [self.world], self._enter)
         try:
-            for self.step in range(self.steps):
+            for number in range(self.steps):
+                self.step = number
                 play.promises.clear()
-                play.step(self.step)
+                play.step(number)
         finally:
             if self.step == self.steps - 1:
                 self.promises = play.promises
@@ -253,7 +254,8 @@ class _World:
 
 def _config(context: Context, task: Search, requests: int) -> Config:
     """Plain decoding but for the features asked for."""
-    new, on = context.int, task.features
+    new: Any = context.int
+    on = task.features
     tight = "tight-budget" in on or "unchunked" in on
     rows = new("max_num_scheduled_tokens", 1, LARGEST) if tight else AMPLE
     blocks = new("num_gpu_blocks", 1, LARGEST) if "preemption" in on else AMPLE

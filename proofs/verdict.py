@@ -70,6 +70,9 @@ class Obligation:
     """What the table of known bugs says; None where it says nothing."""
     trace: Trace | None = None
     statistics: Statistics = field(default_factory=Statistics)
+    """This invariant's share of the work."""
+    work: Statistics = field(default_factory=Statistics)
+    """The work done for all invariants of the same policy and mode together."""
 
     @property
     def as_expected(self) -> bool:

@@ -84,4 +84,4 @@ def total(numbers: Iterable[int]) -> int:
 
 def ceil_div(a: int, b: int) -> int:
     """``a / b`` rounded up; ``b`` positive."""
-    return -(-a // b)
+    return (a + b - 1) // b

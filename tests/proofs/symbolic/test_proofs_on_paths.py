@@ -113,25 +113,36 @@ def test_products_keep_their_distance_from_the_axes(x_sign: int, y_sign: int) ->
 
 
 def test_a_wrong_quotient_with_a_right_product_is_not_believed() -> None:
-    """The product of divisor and quotient may be right in a model that is not."""
+    """In the first model Z3 offers, the quotient is wrong and yet its product right."""
 
+    def run(ctx: Context) -> Any:
+        n, b = ctx.int("n"), ctx.int("b", 1)
+        q = n // b
+        return (q * -7 + n * -3 + b * -5 <= 0) & (q * -2 + b * 6 <= -9)
+
+    condition, answer = only(run, lambda path: (path.value, path.holds(~path.value)))
+    assert isinstance(answer, Refuted)
+    assert evaluate(condition, answer.model) is True
+
+
+def test_quotients_by_a_term() -> None:
     def run(ctx: Context) -> Any:
         tokens, block, k = ctx.int("tokens", 0), ctx.int("block", 1), ctx.int("k", 0)
         return tokens // block, tokens, block, k
 
     def ask(path: Any) -> Any:
         quotient, tokens, block, k = path.value
-        claims = {
-            "a": (tokens != block * k) | (quotient == k),
-            "b": (tokens < 7 * block) | (quotient >= 7),
-            "c": (tokens >= 7 * block) | (quotient < 7),
-            "d": (tokens != 91) | (block < 2) | (block > 90) | (quotient != 7),
-        }
-        return claims, path.prove_all(claims)
+        return path.prove_all(
+            {
+                "a": (tokens != block * k) | (quotient == k),
+                "b": (tokens < 7 * block) | (quotient >= 7),
+                "c": (tokens >= 7 * block) | (quotient < 7),
+                "d": (tokens != 91) | (block < 2) | (block > 90) | (quotient != 7),
+            }
+        )
 
-    claims, answers = only(run, ask)
-    kinds = [type(answers[name]) for name in claims]
-    assert kinds == [Proved, Proved, Proved, Refuted]
+    answers = only(run, ask)
+    assert [type(answers[name]) for name in "abcd"] == [Proved, Proved, Proved, Refuted]
     assert answers["d"].model["block"] == 13
 
 

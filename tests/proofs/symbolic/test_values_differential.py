@@ -182,6 +182,17 @@ def test_equal_formulas_are_one_object() -> None:
     assert (ite(x < y, 1, 0) == 1) is (x < y)
 
 
+def test_any_and_all_merge_every_member() -> None:
+    _, env = fresh()
+    x, y, f = env["x"], env["y"], env["f"]
+    members = [x > 1, y > 1, f]
+    assert sym_any(members) is (x > 1) | (y > 1) | f
+    assert sym_all(members) is (x > 1) & (y > 1) & f
+    assert sym_any([x, False]) is (x != 0)
+    assert sym_any([x, True]) is True and sym_all([x, 0]) is False
+    assert sym_any([]) is False and sym_all([1, "a"]) is True
+
+
 def test_bounds_fold_comparisons() -> None:
     context = Context(Limits())
     n = context.int("n", 2, 9)

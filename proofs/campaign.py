@@ -1,0 +1,119 @@
+"""Many policies and modes at once, over a few processes, with progress."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from time import perf_counter
+
+from model.policies import PaddingPolicy
+from proofs.check import Task, check
+from proofs.induction import Cache
+from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED, Obligation
+
+Progress = Callable[[str, int, int], None]
+"""Called with what just finished, how many tasks are done, and how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All obligations of a run and what the run as a whole comes to."""
+
+    target: str
+    obligations: tuple[Obligation, ...]
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """*violated* if anything is, else *undecided* if anything is, else *proved*.
+
+        A cell with an expected verdict counts as proved when it is as expected: that a known bug
+        is still caught is what the run has to show.
+        """
+        seen = {PROVED if o.expected == o.verdict else _unexpected(o) for o in self.obligations}
+        if not seen:
+            return UNDECIDED
+        return next(v for v in (VIOLATED, UNDECIDED, PROVED) if v in seen)
+
+    def unexpecting(self) -> Outcome:
+        """The same, judged on its own: a known bug is a violation like any other."""
+        plain = tuple(replace(obligation, expected=None) for obligation in self.obligations)
+        return replace(self, obligations=plain)
+
+
+def _unexpected(obligation: Obligation) -> str:
+    """A known bug that is no longer caught is a failure of the run, not a success."""
+    if obligation.expected == VIOLATED and obligation.verdict == PROVED:
+        return VIOLATED
+    return obligation.verdict
+
+
+def run(
+    target: str,
+    policies: Sequence[PaddingPolicy],
+    only: Iterable[str],
+    deadline: float,
+    jobs: int,
+    progress: Progress,
+) -> Outcome:
+    """Check policies in both modes.
+
+    Args:
+        target: what the report calls this run.
+        policies: the policies.
+        only: the invariant ids wanted.
+        deadline: wall-clock time (``time.time()``) after which what is open stays undecided.
+        jobs: processes; 1 works in this one.
+        progress: told about every finished task.
+    """
+    started = perf_counter()
+    tasks = [Task(policy, mode, frozenset(only), deadline) for mode in MODES for policy in policies]
+    results: dict[int, list[Obligation]] = {}
+    if jobs <= 1 or len(tasks) == 1:
+        cache: Cache = {}
+        for index, task in enumerate(tasks):
+            results[index] = check(task, cache)
+            progress(f"{task.policy.name} {task.mode}", len(results), len(tasks))
+    else:
+        _in_parallel(tasks, jobs, results, progress)
+    ordered = [obligation for index in range(len(tasks)) for obligation in results[index]]
+    order = {policy.name: position for position, policy in enumerate(policies)}
+    ordered.sort(key=lambda o: order[o.policy])
+    return Outcome(target, tuple(ordered), perf_counter() - started)
+
+
+def _in_parallel(
+    tasks: Sequence[Task], jobs: int, results: dict[int, list[Obligation]], progress: Progress
+) -> None:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("fork")) as pool:
+        running = {pool.submit(_check, task): index for index, task in enumerate(tasks)}
+        try:
+            while running:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    index = running.pop(future)
+                    results[index] = future.result()
+                    task = tasks[index]
+                    progress(f"{task.policy.name} {task.mode}", len(results), len(tasks))
+        except BaseException:
+            for future in running:
+                future.cancel()
+            for process in list(pool._processes.values()):
+                process.terminate()
+            raise
+
+
+_CACHE: Cache = {}
+"""Per worker process: bodies that several policies share are explored once."""
+
+
+def _check(task: Task) -> list[Obligation]:
+    return check(task, _CACHE)
+
+
+def default_jobs() -> int:
+    """One process per core this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1

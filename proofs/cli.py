@@ -1,0 +1,80 @@
+"""The command line: parses, dispatches, and turns errors into one line and an exit status.
+
+Exit status: 0 proved (and every known bug still caught), 1 violated, 2 bad input or usage,
+3 undecided (also when interrupted: an unfinished run proves nothing).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn, Protocol
+
+from proofs.errors import EXIT_UNDECIDED, EXIT_USAGE, UsageError
+
+COMMANDS: dict[str, str] = {
+    "check": "prove the invariants for a policy, a release or a scheduler source",
+    "list": "list every invariant, waiver, assumption, policy and knob",
+    "explain": "explain one of them",
+    "bench": "measure what checking costs",
+}
+"""Command → one line of help; each is a module of ``proofs.commands``."""
+
+
+class Command(Protocol):
+    """What a module of ``proofs.commands`` offers."""
+
+    EXAMPLES: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+class Parser(argparse.ArgumentParser):
+    """Usage errors are one line that says what to do."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; never lets a traceback out."""
+    try:
+        return _dispatch(arguments)
+    except UsageError as error:
+        print(f"proofs: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        print("proofs: interrupted; an unfinished run proves nothing", file=sys.stderr)
+        return EXIT_UNDECIDED
+    except BrokenPipeError:
+        # The reader of our output went away (``| head``): there is nobody to report to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_USAGE
+
+
+def _dispatch(arguments: Sequence[str] | None) -> int:
+    parser = Parser(
+        prog="python -m proofs",
+        description="Formal verification of vLLM's scheduler.",
+        epilog="Start with: python -m proofs check",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    modules: dict[str, Any] = {}
+    for name, line in COMMANDS.items():
+        module: Command = import_module(f"proofs.commands.{name}")
+        modules[name] = module
+        module.add_arguments(
+            commands.add_parser(
+                name,
+                help=line,
+                description=line[0].upper() + line[1:] + ".",
+                epilog=module.EXAMPLES,
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+            )
+        )
+    parsed = parser.parse_args(arguments)
+    status: int = modules[parsed.command].run(parsed)
+    return status

@@ -1,0 +1,50 @@
+"""``bench``: what checking costs, and how much of it is Z3."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+from math import inf
+
+from model.policies import POLICIES
+from proofs import campaign
+from proofs.check import Task, check
+from proofs.report.trace_text import table
+from proofs.verdict import MODES, Statistics
+from spec.invariants import IDS
+
+EXAMPLES = "example:\n  python -m proofs bench"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """No arguments."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure each policy alone, then the whole check."""
+    rows = [["what", "seconds", "paths", "queries", "Z3 share"]]
+    for policy in POLICIES.values():
+        started = time.perf_counter()
+        total = Statistics()
+        for mode in MODES:
+            total += check(Task(policy, mode), {})[0].work
+        rows.append(_row(f"policy {policy.name}", time.perf_counter() - started, total))
+        print(".", end="", file=sys.stderr, flush=True)
+    outcome = campaign.run(
+        "all", list(POLICIES.values()), IDS, inf, campaign.default_jobs(), lambda *_: None
+    )
+    whole = [o.work for o in outcome.obligations if o.invariant == IDS[0]]
+    rows.append(_row("check (whole)", outcome.seconds, sum(whole, Statistics())))
+    print(file=sys.stderr)
+    print("\n".join(table(rows)))
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(f"\npeak memory: {own // 1024} MB, largest worker {children // 1024} MB")
+    return 0
+
+
+def _row(what: str, seconds: float, total: Statistics) -> list[str]:
+    share = total.solver_seconds / total.seconds if total.seconds else 0.0
+    return [what, f"{seconds:.2f}", str(total.paths), str(total.queries), f"{share:.0%}"]

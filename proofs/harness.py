@@ -1,0 +1,229 @@
+"""An arbitrary state of the model, and the goals collected on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from model.engine import request_state
+from model.environment import Sample
+from model.policies import PaddingPolicy
+from model.request import Request, RequestStatus
+from model.scheduler import Scheduler
+from model.step import Step
+from proofs.clauses import SERVES, Clauses, StepSoFar, step_clauses
+from proofs.symbolic import Context
+from spec import assumptions as world
+from spec.config import FLAGS, KNOBS, Config
+from spec.invariants import about
+from spec.logic import all_of, implies, ite, not_
+from spec.records import SCHEDULED, Booking, Decision, PoolState
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One formula to prove at the end of a path."""
+
+    invariant: str
+    """The catalogue id that is at stake."""
+    name: str
+    """The claim's function or the clause's name."""
+    formula: bool
+    granted: Mapping[str, bool] = field(default_factory=dict)
+    """Tracked extra hypotheses: assumptions by id, and ``not <waiver>`` for each waiver."""
+
+
+PROGRESS_NEEDS = (
+    world.BUDGET_COVERS_BATCH,
+    world.INPUTS_COVER_ROWS,
+    world.WHOLE_PROMPTS_FIT,
+)
+NOTHING: Mapping[str, bool] = {}
+WAIVED = "unless:"
+"""Prefix of a tracked hypothesis that says a waiver does not apply."""
+CLAUSE = "clause:"
+"""Prefix of a tracked hypothesis that is an inductive clause."""
+
+
+class Harness:
+    """An arbitrary state of one policy under one scheduling mode, and the goals collected on it."""
+
+    def __init__(
+        self,
+        context: Context,
+        policy: PaddingPolicy,
+        async_scheduling: bool,
+        clauses: Iterable[str],
+    ) -> None:
+        self.context = context
+        self.policy = policy
+        self.kept = frozenset(clauses)
+        self.goals: list[Goal] = []
+        self.config = arbitrary_config(context, async_scheduling)
+        self.assume(world.LEGAL_CONFIG, self.config)
+        self.group_has_prefill = self.truth("group_has_prefill")
+        self.rejections: dict[str, bool] = {}
+        """What the runner grants about placeholder drafts in the step being booked."""
+        self.computes_prompt: bool = False
+        """Whether the last decision scheduled prompt rows."""
+
+    # -- inputs -------------------------------------------------------------------------------
+
+    def integer(self, name: str, low: int | None = None, high: int | None = None) -> Any:
+        """An arbitrary integer, within optional bounds; stands for an ``int`` of the model."""
+        return self.context.int(name, low, high)
+
+    def truth(self, name: str) -> Any:
+        """An arbitrary truth value."""
+        return self.context.bool(name)
+
+    # -- assuming -----------------------------------------------------------------------------
+
+    def assume(self, assumption: world.Assumption, *arguments: Any) -> None:
+        """Take a named assumption about the world for granted."""
+        self.context.assume(assumption.condition(*arguments), assumption.id)
+
+    def suppose(self, clauses: Clauses) -> None:
+        """Take the kept inductive clauses for granted, each under its name."""
+        for name, formula in clauses.items():
+            if name in self.kept:
+                self.context.assume(formula, CLAUSE + name)
+
+    # -- arbitrary objects --------------------------------------------------------------------
+
+    def request(self, status: RequestStatus) -> Request:
+        """A request with arbitrary counters."""
+        new = self.integer
+        request = Request("r", new("num_prompt_tokens", 1), new("max_tokens", 1))
+        request.status = status
+        request.num_output_tokens = new("num_output_tokens", 0)
+        request.num_computed_tokens = new("num_computed_tokens")
+        request.num_output_placeholders = new("num_output_placeholders")
+        request.num_spec_tokens = new("len_spec_token_ids")
+        request.num_in_flight_tokens = new("num_in_flight_tokens")
+        request.num_stale_output_tokens = new("num_stale_output_tokens")
+        request.num_blocks = new("num_blocks", 0)
+        request.is_prefill_chunk = self.truth("is_prefill_chunk")
+        return request
+
+    def scheduler(self, request: Request) -> Scheduler:
+        """A scheduler whose pool also serves any number of other requests."""
+        environment = ArbitraryWorld(self)
+        scheduler = Scheduler(self.config, self.policy, environment, self.observe)
+        scheduler.kv_cache_manager.num_free_blocks = self.integer("num_free_blocks", 0)
+        self.other_blocks = self.integer("blocks held by others", 0)
+        self.context.assume(self._blocks(scheduler, request) == self.config.num_gpu_blocks)
+        return scheduler
+
+    def step(self, slots_taken: int) -> StepSoFar:
+        """A step in which any number of requests already got rows."""
+        new = self.integer
+        alone = self.truth("no other unfinished request")
+        step = Step(
+            token_budget=new("token_budget"),
+            input_budget=new("input_budget"),
+            threshold=ite(
+                all_of(self.config.exempt_only_request, alone),
+                0,
+                self.config.long_prefill_token_threshold,
+            ),
+            running_scheduled=self.truth("running_scheduled"),
+            prefill_scheduled=self.truth("prefill_scheduled"),
+        )
+        has_prefill = self.truth("rank_has_prefill")
+        so_far = StepSoFar(step, new("num_scheduled_reqs", 0), has_prefill, slots_taken)
+        self.suppose(step_clauses(self.config, so_far))
+        self.context.assume(implies(has_prefill, self.group_has_prefill))
+        return so_far
+
+    # -- goals --------------------------------------------------------------------------------
+
+    def observe(self, record: Any, granting: Mapping[str, bool] = NOTHING) -> None:
+        """Every invariant that speaks about this record becomes a goal."""
+        if isinstance(record, Decision):
+            self.computes_prompt = all_of(record.outcome == SCHEDULED, record.is_prefill)
+            self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
+            record = replace(record, group_has_prefill=self.group_has_prefill)
+        for invariant in about(type(record)):
+            claim = invariant.claim(record)
+            granted = {WAIVED + name: not_(applies) for name, applies in claim.waivers.items()}
+            if invariant.id == "progress":
+                granted |= {a.id: a.condition(self.config) for a in PROGRESS_NEEDS}
+            if isinstance(record, Booking):
+                granted |= self.rejections
+            granted |= granting
+            self.goals.append(
+                Goal(invariant.id, invariant.claim.__name__, claim.unless_waived, granted)
+            )
+
+    def must_keep(self, clauses: Clauses, granting: Mapping[str, bool] = NOTHING) -> None:
+        """Every kept clause becomes a goal: the body must re-establish it."""
+        self.goals.extend(
+            Goal(SERVES[name], name, formula, granting)
+            for name, formula in clauses.items()
+            if name in self.kept
+        )
+
+    def must_conserve(self, scheduler: Scheduler, request: Request) -> None:
+        """Blocks and queues add up, wherever the request went."""
+        manager = scheduler.kv_cache_manager
+        held = self.other_blocks + request.num_blocks
+        self.observe(PoolState(self.config, manager.num_free_blocks, held))
+        self.observe(request_state(scheduler, request))
+
+    def _blocks(self, scheduler: Scheduler, request: Request) -> int:
+        return scheduler.kv_cache_manager.num_free_blocks + request.num_blocks + self.other_blocks
+
+
+class ArbitraryWorld:
+    """The environment with every answer free, under the named assumptions."""
+
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
+
+    def prefix_hit(self, request: Request) -> int:
+        hit: int = self.harness.integer("prefix_hit", 0)
+        self.harness.assume(world.HIT_LEAVES_ONE, request.num_tokens, hit)
+        return hit
+
+    def connector_match(self, request: Request, num_local_tokens: int) -> tuple[int, bool]:
+        harness = self.harness
+        matched: int = harness.integer("connector_match", 0)
+        load_async: bool = harness.truth("connector_load_is_async")
+        within = world.HIT_LEAVES_ONE.condition(request.num_tokens, num_local_tokens + matched)
+        harness.context.assume(load_async | within, world.HIT_LEAVES_ONE.id)
+        loaded = world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local_tokens, matched)
+        harness.context.assume(implies(load_async, loaded), world.LOAD_WITHIN_REQUEST.id)
+        return matched, load_async
+
+    def load_finished(self, request: Request) -> bool:
+        finished: bool = self.harness.truth("load_finished")
+        return finished
+
+    def sample(self, request: Request, num_draft_tokens: int, padded: bool) -> Sample:
+        harness, new = self.harness, self.harness.integer
+        generated = new("num_generated_tokens", 0)
+        harness.assume(world.RUNNER_SAMPLES, harness.config, num_draft_tokens, generated)
+        placeholders = new("num_accepted_placeholders", 0)
+        harness.context.assume(implies(not_(padded), placeholders == 0))
+        rejected = world.PLACEHOLDERS_REJECTED
+        harness.rejections = {rejected.id: rejected.condition(padded, placeholders)}
+        return Sample(generated, placeholders, new("stop_after", 0))
+
+    def draft(self, request: Request) -> int:
+        drafts: int = self.harness.integer("num_proposed_drafts")
+        self.harness.assume(world.DRAFTS_AT_MOST_K, self.harness.config, drafts)
+        return drafts
+
+
+def arbitrary_config(context: Context, async_scheduling: bool) -> Config:
+    """Every knob symbolic but the scheduling mode, which is what the table has columns for."""
+    knobs: dict[str, Any] = {
+        knob.name: context.int(knob.name, knob.low, knob.high) for knob in KNOBS
+    }
+    flags: dict[str, Any] = {flag: context.bool(flag) for flag in FLAGS}
+    # Block alignment is a world of its own, with its own arithmetic: tell the two apart at once.
+    flags["mamba_align"] = bool(flags["mamba_align"])
+    flags["async_scheduling"] = async_scheduling
+    return Config(**knobs, **flags)

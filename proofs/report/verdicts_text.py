@@ -1,0 +1,106 @@
+"""Verdicts as plain text: the table of policies, one policy's list, and the summary line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from proofs.campaign import Outcome
+from proofs.report.trace_text import render, table
+from proofs.trace import Trace
+from proofs.verdict import ASYNC, PROVED, SYNC, UNDECIDED, VIOLATED, Obligation
+from spec.invariants import IDS
+
+MARKS = {PROVED: "ok", VIOLATED: "BROKEN", UNDECIDED: "?"}
+
+
+def policy_table(obligations: Iterable[Obligation]) -> list[str]:
+    """Policies across, invariants down; ``sync/async`` where the two differ."""
+    return table(policy_cells(obligations))
+
+
+def policy_cells(obligations: Iterable[Obligation]) -> list[list[str]]:
+    """The table's cells; the first row is the heading."""
+    cells: dict[tuple[str, str], dict[str, Obligation]] = {}
+    policies: dict[str, None] = {}
+    for obligation in obligations:
+        policies[obligation.policy] = None
+        key = obligation.invariant, obligation.policy
+        cells.setdefault(key, {})[obligation.mode] = obligation
+    wanted = {invariant for invariant, _ in cells}
+    return [
+        ["invariant", *policies],
+        *(
+            [name, *(_cell(cells.get((name, policy), {})) for policy in policies)]
+            for name in IDS
+            if name in wanted
+        ),
+    ]
+
+
+def _cell(modes: dict[str, Obligation]) -> str:
+    marks = [_mark(modes[mode]) for mode in (SYNC, ASYNC) if mode in modes]
+    return marks[0] if len(set(marks)) == 1 else "/".join(marks)
+
+
+def _mark(obligation: Obligation) -> str:
+    return MARKS[obligation.verdict] + ("" if obligation.as_expected else "!")
+
+
+def policy_report(obligations: Sequence[Obligation], verbose: bool) -> list[str]:
+    """One policy: a line per invariant, then the counterexamples."""
+    lines: list[str] = []
+    for name in IDS:
+        both = [o for o in obligations if o.invariant == name]
+        if not both:
+            continue
+        verdict = _cell({o.mode: o for o in both})
+        lines.append(f"  {name:<24} {verdict}")
+        for obligation in both:
+            if obligation.verdict == UNDECIDED:
+                lines.append(f"      {obligation.mode}: undecided: {obligation.reason}")
+        if verbose:
+            lines += _used(both)
+    for trace in smallest_traces(obligations):
+        lines += ["", "-" * 72, render(trace)]
+    return lines
+
+
+def smallest_traces(obligations: Iterable[Obligation]) -> list[Trace]:
+    """One counterexample per invariant: the shorter of the two modes', sync first."""
+    best: dict[str, Trace] = {}
+    for obligation in obligations:
+        trace = obligation.trace
+        if trace is not None:
+            known = best.get(obligation.invariant)
+            if known is None or len(trace.steps) < len(known.steps):
+                best[obligation.invariant] = trace
+    return list(best.values())
+
+
+def _used(obligations: Iterable[Obligation]) -> list[str]:
+    """What the proofs of one invariant rest on."""
+    proved = [o for o in obligations if o.verdict == PROVED]
+    assumptions = sorted({name for o in proved for name in o.assumptions})
+    waivers = sorted({name for o in proved for name in o.waivers})
+    lines = []
+    if assumptions:
+        lines.append(f"      assumes: {', '.join(assumptions)}")
+    if waivers:
+        lines.append(f"      waivers used: {', '.join(waivers)}")
+    return lines
+
+
+def summary(outcome: Outcome) -> str:
+    """The last line: what it all comes to."""
+    counts = {v: sum(o.verdict == v for o in outcome.obligations) for v in MARKS}
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    odd = [o for o in outcome.obligations if not o.as_expected]
+    verdict = {
+        PROVED: "VERIFICATION SUCCESSFUL",
+        VIOLATED: "VERIFICATION FAILED",
+        UNDECIDED: "UNDECIDED",
+    }[outcome.verdict]
+    line = f"{verdict}: {outcome.target}: {told} ({outcome.seconds:.1f} s)"
+    for o in odd:
+        line += f"\n  {o.policy} {o.invariant} {o.mode}: {o.verdict}, expected {o.expected}"
+    return line
