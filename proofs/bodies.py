@@ -242,10 +242,10 @@ def _after_decision(
     config, step = h.config, so_far.step
     count, has_prefill = so_far.num_scheduled_reqs, so_far.has_prefill
     clauses = resting_clauses(config, request)
-    goes_on: dict[str, bool] = {}
+    goes_on = True
     if outcome == SCHEDULED:
         rows = step.num_scheduled_tokens[request]
-        goes_on = {world.CRASH_IS_THE_END.id: world.CRASH_IS_THE_END.condition(rows)}
+        goes_on = world.CRASH_IS_THE_END.condition(rows)
         drafts = step.num_draft_tokens.get(request, 0)
         scheduler.update_after_schedule(step, request, rows)
         pending = request.num_output_placeholders

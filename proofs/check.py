@@ -6,18 +6,18 @@ engine; found and replayed on integers it is *violated*, otherwise *undecided*, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter, time
 
 from model.policies import PaddingPolicy
 from proofs.bodies import FEATURES
-from proofs.harness import CLAUSE, WAIVED
+from proofs.harness import WAIVED
 from proofs.induction import Cache, Induction, prove
 from proofs.known import expected
 from proofs.replay import NotReproduced, replay
-from proofs.search import DEPTHS, Found, Search, search
+from proofs.search import Found, Search, search
 from proofs.symbolic import Limits
 from proofs.trace import Trace
 from proofs.verdict import PROVED, SCOPE, UNDECIDED, VIOLATED, Obligation, Statistics
@@ -74,25 +74,18 @@ def _unproved(induction: Induction, invariant: str) -> str:
 
 
 def _executions(
-    task: Task, induction: Induction, targets: Iterable[str]
+    task: Task, induction: Induction, targets: Sequence[str]
 ) -> tuple[dict[str, Trace], Statistics]:
     """Replayed executions for the invariants that are not proved."""
     traces: dict[str, Trace] = {}
     cost = Statistics()
-    missing = set(targets)
-    corners = [frozenset[str](), *(frozenset({name}) for name in FEATURES)]
-    for attempt in range(len(corners) + 1):
-        groups: dict[frozenset[str], set[str]] = {}
-        for name in missing - set(traces):
-            order = list(dict.fromkeys([*induction.corners.get(name, []), *corners]))
-            if attempt < len(order):
-                groups.setdefault(order[attempt], set()).add(name)
-        for features, names in sorted(groups.items(), key=lambda g: (len(g[0]), sorted(g[0]))):
-            found = search(
-                Search(task.policy, task.mode, frozenset(names), features, DEPTHS, task.limits)
-            )
-            cost += found.statistics
-            traces |= dict(_replayed(found))
+    everywhere = (frozenset[str](), *(frozenset({name}) for name in FEATURES))
+    likely = {name: tuple(induction.corners.get(name, everywhere[:1])) for name in targets}
+    for corners in (likely, dict.fromkeys(targets, everywhere)):
+        missing = {name: sets for name, sets in corners.items() if name not in traces}
+        found = search(Search(task.policy, task.mode, missing, task.limits))
+        cost += found.statistics
+        traces |= dict(_replayed(found))
     return traces, cost
 
 
@@ -120,9 +113,8 @@ def _obligation(
         mode=task.mode,
         verdict=verdict,
         scope=SCOPE.format(mode=task.mode),
-        assumptions=tuple(sorted(n for n in used if not n.startswith((WAIVED, CLAUSE)))),
+        assumptions=tuple(sorted(n for n in used if not n.startswith(WAIVED))),
         waivers=tuple(sorted(n.removeprefix(WAIVED) for n in used if n.startswith(WAIVED))),
-        clauses=tuple(sorted(n.removeprefix(CLAUSE) for n in used if n.startswith(CLAUSE))),
         reason=why,
         expected=expected(task.policy.name, invariant, task.mode),
         trace=trace,

@@ -23,6 +23,7 @@ Clauses = dict[str, bool]
 
 SERVES: dict[str, str] = {
     "computed-not-negative": "placeholder-accounting",
+    "waiting-not-negative": "placeholder-accounting",
     "decode-balance": "placeholder-accounting",
     "decode-not-ahead": "placeholder-accounting",
     "decode-covers-prompt": "placeholder-accounting",
@@ -32,6 +33,7 @@ SERVES: dict[str, str] = {
     "placeholders-not-negative": "placeholder-accounting",
     "sync-no-placeholders": "placeholder-accounting",
     "rows-in-flight": "placeholder-accounting",
+    "waiting-rows-stale": "placeholder-accounting",
     "sync-all-booked": "placeholder-accounting",
     "waiting-behind": "placeholder-accounting",
     "waiting-nothing-in-flight": "placeholder-accounting",
@@ -62,7 +64,6 @@ def request_clauses(config: Config, request: Request, rows_to_sample: int) -> Cl
     """
     r, s = request, config.num_sampled_tokens_per_step
     clauses: Clauses = {
-        "computed-not-negative": r.num_computed_tokens >= 0,
         "not-finished": all_of(
             r.num_tokens <= config.max_model_len - 1, r.num_output_tokens <= r.max_tokens - 1
         ),
@@ -73,6 +74,7 @@ def request_clauses(config: Config, request: Request, rows_to_sample: int) -> Cl
         decode = not_(prefill)
         idle = rows_to_sample == 0
         clauses |= {
+            "computed-not-negative": r.num_computed_tokens >= 0,
             "decode-balance": implies(
                 decode, r.num_computed_tokens == r.num_tokens - s + rows_to_sample
             ),
@@ -104,11 +106,12 @@ def request_clauses(config: Config, request: Request, rows_to_sample: int) -> Cl
         loading = r.status is RequestStatus.WAITING_FOR_REMOTE_KVS
         most = r.num_tokens if loading else r.num_tokens - 1
         clauses |= {
+            "waiting-not-negative": r.num_computed_tokens >= 0,
             "waiting-behind": r.num_computed_tokens <= most,
             "waiting-nothing-in-flight": all_of(
                 r.num_output_placeholders == 0, r.num_spec_tokens == 0
             ),
-            "rows-in-flight": all_of(
+            "waiting-rows-stale": all_of(
                 r.num_in_flight_tokens >= 0, r.num_stale_output_tokens == r.num_in_flight_tokens
             ),
         }

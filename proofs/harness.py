@@ -39,11 +39,8 @@ PROGRESS_NEEDS = (
     world.INPUTS_COVER_ROWS,
     world.WHOLE_PROMPTS_FIT,
 )
-NOTHING: Mapping[str, bool] = {}
 WAIVED = "unless:"
 """Prefix of a tracked hypothesis that says a waiver does not apply."""
-CLAUSE = "clause:"
-"""Prefix of a tracked hypothesis that is an inductive clause."""
 
 
 class Harness:
@@ -59,6 +56,8 @@ class Harness:
         self.context = context
         self.policy = policy
         self.kept = frozenset(clauses)
+        self.supposed: set[str] = set()
+        """The clauses taken for granted on this path."""
         self.goals: list[Goal] = []
         self.config = arbitrary_config(context, async_scheduling)
         self.assume(world.LEGAL_CONFIG, self.config)
@@ -85,10 +84,10 @@ class Harness:
         self.context.assume(assumption.condition(*arguments), assumption.id)
 
     def suppose(self, clauses: Clauses) -> None:
-        """Take the kept inductive clauses for granted, each under its name."""
-        for name, formula in clauses.items():
-            if name in self.kept:
-                self.context.assume(formula, CLAUSE + name)
+        """Take the kept inductive clauses for granted."""
+        granted = {name: formula for name, formula in clauses.items() if name in self.kept}
+        self.supposed.update(granted)
+        self.context.assume(all_of(*granted.values()))
 
     # -- arbitrary objects --------------------------------------------------------------------
 
@@ -139,8 +138,8 @@ class Harness:
 
     # -- goals --------------------------------------------------------------------------------
 
-    def observe(self, record: Any, granting: Mapping[str, bool] = NOTHING) -> None:
-        """Every invariant that speaks about this record becomes a goal."""
+    def observe(self, record: Any, provided: bool = True) -> None:
+        """Every invariant that speaks about this record becomes a goal, ``provided`` so."""
         if isinstance(record, Decision):
             self.computes_prompt = all_of(record.outcome == SCHEDULED, record.is_prefill)
             self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
@@ -152,15 +151,19 @@ class Harness:
                 granted |= {a.id: a.condition(self.config) for a in PROGRESS_NEEDS}
             if isinstance(record, Booking):
                 granted |= self.rejections
-            granted |= granting
             self.goals.append(
-                Goal(invariant.id, invariant.claim.__name__, claim.unless_waived, granted)
+                Goal(
+                    invariant.id,
+                    invariant.claim.__name__,
+                    implies(provided, claim.unless_waived),
+                    granted,
+                )
             )
 
-    def must_keep(self, clauses: Clauses, granting: Mapping[str, bool] = NOTHING) -> None:
-        """Every kept clause becomes a goal: the body must re-establish it."""
+    def must_keep(self, clauses: Clauses, provided: bool = True) -> None:
+        """Every kept clause becomes a goal: the body must re-establish it, ``provided`` so."""
         self.goals.extend(
-            Goal(SERVES[name], name, formula, granting)
+            Goal(SERVES[name], name, implies(provided, formula))
             for name, formula in clauses.items()
             if name in self.kept
         )
@@ -172,7 +175,7 @@ class Harness:
         self.observe(PoolState(self.config, manager.num_free_blocks, held))
         self.observe(request_state(scheduler, request))
 
-    def _blocks(self, scheduler: Scheduler, request: Request) -> int:
+    def _blocks(self, scheduler: Scheduler, request: Request) -> Any:
         return scheduler.kv_cache_manager.num_free_blocks + request.num_blocks + self.other_blocks
 
 

@@ -8,13 +8,13 @@ inductive *for this policy*; a promise proved under it holds in every reachable 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from model.policies import PaddingPolicy
 from proofs.bodies import BODIES, FEATURES, run_body
 from proofs.clauses import SERVES
-from proofs.harness import CLAUSE, WAIVED, Goal, Harness
+from proofs.harness import Goal, Harness
 from proofs.symbolic import Exploration, Limits, Path, Proved, Refuted
 from proofs.verdict import ASYNC, Statistics
 from spec.config import Config
@@ -30,7 +30,7 @@ class GoalResult:
     refuted: bool = False
     unknown: str = ""
     used: set[str] = field(default_factory=set)
-    """Names in the unsat cores: assumptions, ``unless:`` waivers, ``clause:`` clauses."""
+    """Names in the unsat cores: assumptions, and ``unless:`` waivers."""
     features: frozenset[str] | None = None
     """The fewest configuration features (``bodies.FEATURES``) a refuting state needs."""
     error: str = ""
@@ -43,15 +43,17 @@ class BodyResult:
 
     name: str
     goals: dict[str, GoalResult] = field(default_factory=dict)
+    supposed: frozenset[str] = frozenset()
+    """Clauses it took for granted; without the others its result is the same."""
     pruned_by: frozenset[str] = frozenset()
-    """Names whose cores made branches infeasible: every goal of the body leans on them."""
+    """Assumptions that made branches infeasible: every goal of the body rests on them."""
     incomplete: str = ""
     statistics: Statistics = field(default_factory=Statistics)
 
-    def leans_on(self, clause: str) -> bool:
-        """Whether dropping ``clause`` may change this result."""
-        name = CLAUSE + clause
-        return name in self.pruned_by or any(name in goal.used for goal in self.goals.values())
+    def without(self, dropped: frozenset[str]) -> BodyResult:
+        """The same result when some clauses need not be kept any more."""
+        goals = {name: goal for name, goal in self.goals.items() if name not in dropped}
+        return replace(self, goals=goals)
 
 
 @dataclass(slots=True)
@@ -83,8 +85,9 @@ class Induction:
         return total
 
 
-Cache = dict[tuple[Any, ...], BodyResult]
-"""Results of bodies that do not depend on the policy, shared between policies."""
+Cache = dict[tuple[Any, ...], list[tuple[frozenset[str], BodyResult]]]
+"""Results by body, mode and the part of a policy the body reads: the clauses it started from, and
+what came out.  Shared between rounds and between policies."""
 
 
 def prove(
@@ -95,14 +98,11 @@ def prove(
     ``limits`` is asked anew before each exploration, so that a deadline can run out.
     """
     clauses = frozenset(SERVES)
-    bodies: dict[str, BodyResult] = {}
     corners: dict[str, list[frozenset[str]]] = {}
     rounds = 0
     while True:
         rounds += 1
-        for name in BODIES:
-            if name not in bodies:
-                bodies[name] = _explore(name, policy, mode, clauses, limits(), cache)
+        bodies = {name: _explore(name, policy, mode, clauses, limits(), cache) for name in BODIES}
         _note_corners(bodies, corners)
         broken = {
             goal.name
@@ -113,12 +113,6 @@ def prove(
         if not broken:
             return Induction(policy, mode, clauses, bodies, corners, rounds)
         clauses -= broken
-        for name, body in list(bodies.items()):
-            if any(body.leans_on(clause) for clause in broken):
-                del bodies[name]
-            else:
-                for clause in broken:
-                    body.goals.pop(clause, None)
 
 
 def _note_corners(bodies: dict[str, BodyResult], corners: dict[str, list[frozenset[str]]]) -> None:
@@ -143,17 +137,14 @@ def _explore(
     limits: Limits,
     cache: Cache,
 ) -> BodyResult:
-    key = (name, mode, clauses, _policy_as_seen(name, policy))
-    if key not in cache:
-        result = _explore_body(name, policy, mode, clauses, limits)
-        if result.incomplete:
-            return result  # what a deadline cut is not worth keeping
-        cache[key] = result
-    result = cache[key]
-    # Dropping a clause edits the goals of a result: keep the cached one as it was.
-    return BodyResult(
-        result.name, dict(result.goals), result.pruned_by, result.incomplete, result.statistics
-    )
+    known = cache.setdefault((name, mode, _policy_as_seen(name, policy)), [])
+    for start, result in known:
+        if clauses <= start and not (start - clauses) & result.supposed:
+            return result.without(start - clauses)
+    result = _explore_body(name, policy, mode, clauses, limits)
+    if not result.incomplete:  # what a deadline cut is not worth keeping
+        known.append((clauses, result))
+    return result
 
 
 def _policy_as_seen(name: str, policy: PaddingPolicy) -> Any:
@@ -168,11 +159,14 @@ def _explore_body(
 ) -> BodyResult:
     result = BodyResult(name)
     configs: list[Config] = []
+    supposed: set[str] = set()
 
     def run(context: Any) -> list[Goal]:
         harness = Harness(context, policy, mode == ASYNC, clauses)
         configs[:] = [harness.config]
-        return run_body(name, harness)
+        goals = run_body(name, harness)
+        supposed.update(harness.supposed)
+        return goals
 
     reasons: list[str] = []
     with Exploration(run, limits) as exploration:
@@ -182,6 +176,7 @@ def _explore_body(
             else:
                 _judge(path, configs[0], result)
         result.incomplete = "; ".join((*exploration.reasons, *reasons))
+        result.supposed = frozenset(supposed)
         result.pruned_by = exploration.used_assumptions
         result.statistics = Statistics.of(exploration.statistics)
     return result
@@ -206,8 +201,7 @@ def _judge(path: Path[list[Goal]], config: Config, result: BodyResult) -> None:
                 settled.used |= answer.core
             elif isinstance(answer, Refuted):
                 settled.refuted = True
-                if goal.name not in SERVES:
-                    _note_features(settled, path, goal, config)
+                _note_features(settled, path, goal, config)
             else:
                 settled.unknown = answer.reason
 
@@ -227,6 +221,3 @@ def _goal(result: BodyResult, goal: Goal) -> GoalResult:
     if goal.name not in result.goals:
         result.goals[goal.name] = GoalResult(goal.invariant, goal.name)
     return result.goals[goal.name]
-
-
-__all__ = ["CLAUSE", "WAIVED", "Cache", "Induction", "prove"]

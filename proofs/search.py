@@ -8,7 +8,7 @@ by documented order: fewest steps, fewest requests, fewest features switched on,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,16 +35,17 @@ DEPTHS = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2))
 """(steps, requests), in the order they are tried."""
 
 
+Features = frozenset[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """What to look for and where."""
 
     policy: PaddingPolicy
     mode: str
-    targets: frozenset[str]
-    """Invariant ids whose violation is wanted."""
-    features: frozenset[str]
-    depths: tuple[tuple[int, int], ...] = DEPTHS
+    corners: Mapping[str, Sequence[Features]]
+    """Invariant id whose violation is wanted → the feature sets to look under."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -62,20 +63,36 @@ class Found:
 def search(task: Search) -> Found:
     """Look for the smallest execution breaking each target, shallowest first."""
     found = Found()
-    for steps, requests in task.depths:
-        missing = task.targets - set(found.scenarios)
-        if not missing:
-            break
-        _at_depth(task, steps, requests, missing, found)
+    for steps, requests in DEPTHS:
+        under: dict[Features, list[str]] = {}
+        for target, corners in task.corners.items():
+            for features in corners if target not in found.scenarios else ():
+                under.setdefault(features, []).append(target)
+        for features in sorted(under, key=lambda names: (len(names), sorted(names))):
+            _at_depth(task, features, steps, requests, under[features], found)
     return found
 
 
 def _at_depth(
-    task: Search, steps: int, requests: int, targets: Collection[str], found: Found
+    task: Search,
+    features: Features,
+    steps: int,
+    requests: int,
+    targets: Collection[str],
+    found: Found,
 ) -> None:
+    """All executions of one depth, the shortest ``max_model_len`` first: it is minimized first,
+    and a small one leaves few paths."""
+    for longest in (3, 4, 6, LARGEST):
+        missing = [name for name in targets if name not in found.scenarios]
+        if missing:
+            _up_to(_Run(task, features, steps, requests, longest), missing, found)
+
+
+def _up_to(run: _Run, targets: Collection[str], found: Found) -> None:
+    """The smallest breach of each target among the executions of one depth and length."""
     best: dict[str, tuple[tuple[int, ...], Scenario]] = {}
-    run = _Run(task, steps, requests)
-    with Exploration(run.play, task.limits) as exploration:
+    with Exploration(run.play, run.task.limits) as exploration:
         for path in exploration:
             if path.unsupported:
                 found.complete = False
@@ -101,14 +118,17 @@ def _at_depth(
 class _Run:
     """The engine in a small world; ``play`` is run once per path and leaves its state here."""
 
-    def __init__(self, task: Search, steps: int, requests: int) -> None:
-        self.task, self.steps, self.requests = task, steps, requests
+    def __init__(
+        self, task: Search, features: Features, steps: int, requests: int, longest: int
+    ) -> None:
+        self.task, self.features = task, features
+        self.steps, self.requests, self.longest = steps, requests, longest
 
     def _begin(self, context: Context) -> None:
         self.context = context
-        self.config = _config(context, self.task, self.requests)
+        self.config = _config(context, self)
         self.arrivals: list[tuple[int, Request]] = []
-        self.answers = _World(context, self.config, self.task.features)
+        self.answers = _World(context, self.config, self.features)
         self.world = RecordingWorld(self.answers)
         self.pending = [self._request(index) for index in range(self.requests)]
         self.promises: list[Promise] = []
@@ -252,29 +272,29 @@ class _World:
         return drafts
 
 
-def _config(context: Context, task: Search, requests: int) -> Config:
+def _config(context: Context, run: _Run) -> Config:
     """Plain decoding but for the features asked for."""
     new: Any = context.int
-    on = task.features
+    on = run.features
     tight = "tight-budget" in on or "unchunked" in on
     rows = new("max_num_scheduled_tokens", 1, LARGEST) if tight else AMPLE
     blocks = new("num_gpu_blocks", 1, LARGEST) if "preemption" in on else AMPLE
     block = 1 if "preemption" in on else 4 if "mamba" in on else 16
     config = Config(
-        max_model_len=new("max_model_len", 2, LARGEST),
+        max_model_len=new("max_model_len", 2, run.longest),
         num_spec_tokens=new("num_spec_tokens", 1, LARGEST),
         num_sampled_tokens_per_step=0 if "diffusion" in on else 1,
         max_num_scheduled_tokens=rows,
         max_num_batched_tokens=rows,
         draft_slots=0,
-        max_num_seqs=requests,
+        max_num_seqs=run.requests,
         long_prefill_token_threshold=(
             new("long_prefill_token_threshold", 1, LARGEST) if "threshold" in on else 0
         ),
         block_size=block,
         num_gpu_blocks=blocks,
         enable_chunked_prefill="unchunked" not in on,
-        async_scheduling=task.mode == ASYNC,
+        async_scheduling=run.task.mode == ASYNC,
         mamba_align="mamba" in on,
     )
     if not config.enable_chunked_prefill:

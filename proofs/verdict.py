@@ -62,8 +62,6 @@ class Obligation:
     """Ids of the assumptions the proof used (from unsat cores)."""
     waivers: tuple[str, ...] = ()
     """Ids of the waivers the proof used."""
-    clauses: tuple[str, ...] = ()
-    """Inductive clauses the proof used."""
     reason: str = ""
     """Why it is undecided, or which body broke it."""
     expected: str | None = None

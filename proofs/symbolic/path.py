@@ -89,7 +89,7 @@ class Path(Generic[T]):
             doubt = _negation(trail.pool.all_of(open_.values()))
             outcome = trail.solver.check_with([*given, doubt], tracked)
             if isinstance(outcome, Unsat):
-                core = self._needed(outcome, [*given, doubt], tracked)
+                core = outcome.core
                 answers |= dict.fromkeys(open_, Proved(core))
                 break
             if isinstance(outcome, Sat):
