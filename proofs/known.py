@@ -8,24 +8,26 @@ from __future__ import annotations
 
 from proofs.verdict import ASYNC, PROVED, SYNC, VIOLATED
 
+Cells = dict[str, tuple[str, ...]]
+
 BOTH = (SYNC, ASYNC)
-LIMIT = {"within-model-len": BOTH, "progress": BOTH}
+LIMIT: Cells = {"within-model-len": BOTH, "progress": BOTH}
 """The limit that forgets the sampled token, and the ``break`` at it (#53962)."""
-NARROW = {"rows-match-drafts": BOTH, "placeholder-accounting": BOTH}
+NARROW: Cells = {"rows-match-drafts": BOTH, "placeholder-accounting": BOTH}
 """Padded rows cut by the threshold or by Mamba alignment, all K drafts kept (#54028, #54392)."""
-LONE = {"uniform-decode": BOTH}
+LONE: Cells = {"uniform-decode": BOTH}
 """A resumed request on a rank without running work gets one row (#55126)."""
-ASSERT = {"no-reachable-assert": BOTH}
+ASSERT: Cells = {"no-reachable-assert": BOTH}
 """The padded width is asserted after the threshold cut it (#54028)."""
-CRASH = {"positive-schedule": (ASYNC,)}
+CRASH: Cells = {"positive-schedule": (ASYNC,)}
 """C lands on L, the next row count is negative (#53962)."""
 
-BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
+BROKEN: dict[str, Cells] = {
     "none": LONE,
     "45237": LIMIT | NARROW | LONE | CRASH | {"no-padding-diffusion": BOTH},
     "47464": LIMIT | NARROW | LONE | CRASH,
     "50342": LIMIT | NARROW | LONE,
-    "53812": {"progress": BOTH} | NARROW | LONE,
+    "53812": NARROW | LONE | {"progress": BOTH},
     "53962": LONE | ASSERT,
     "54102": LONE | ASSERT,
     "55126": ASSERT,

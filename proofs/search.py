@@ -47,6 +47,10 @@ class Search:
     corners: Mapping[str, Sequence[Features]]
     """Invariant id whose violation is wanted → the feature sets to look under."""
     limits: Limits = field(default_factory=Limits)
+    depths: tuple[tuple[int, int], ...] = DEPTHS
+    lengths: tuple[int, ...] = (3, 4, 6, LARGEST)
+    """Bounds on ``max_model_len``, in the order they are tried: it is minimized first, and a small
+    one leaves few paths."""
 
 
 @dataclass(slots=True)
@@ -63,7 +67,7 @@ class Found:
 def search(task: Search) -> Found:
     """Look for the smallest execution breaking each target, shallowest first."""
     found = Found()
-    for steps, requests in DEPTHS:
+    for steps, requests in task.depths:
         under: dict[Features, list[str]] = {}
         for target, corners in task.corners.items():
             for features in corners if target not in found.scenarios else ():
@@ -81,9 +85,8 @@ def _at_depth(
     targets: Collection[str],
     found: Found,
 ) -> None:
-    """All executions of one depth, the shortest ``max_model_len`` first: it is minimized first,
-    and a small one leaves few paths."""
-    for longest in (3, 4, 6, LARGEST):
+    """All executions of one depth, the shortest ``max_model_len`` first."""
+    for longest in task.lengths:
         missing = [name for name in targets if name not in found.scenarios]
         if missing:
             _up_to(_Run(task, features, steps, requests, longest), missing, found)

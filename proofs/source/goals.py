@@ -11,12 +11,15 @@ from proofs.source.harness import Harness
 from proofs.source.requests import Request
 from spec import assumptions as spec_world
 from spec.claims import Claim
-from spec.invariants import about
+from spec.invariants import about, rows_match_drafts
 from spec.logic import implies, not_
-from spec.records import Booking
+from spec.records import SCHEDULED, Booking, Decision
 
 UNLESS = "unless:"
 """Prefix of a tracked hypothesis that says a waiver does not apply."""
+
+SOUND_SO_FAR = "rows-match-drafts so far"
+"""Name of the hypothesis that no earlier step broke rows-match-drafts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +62,23 @@ def _goal(harness: Harness, invariant: str, claim: Claim, name: str, record: Any
 
 
 def clause_goals(
-    harness: Harness, request: Request, in_flight: Any, mid_step: bool = False, rows: Any = 1
+    harness: Harness,
+    request: Request,
+    in_flight: Any,
+    mid_step: bool = False,
+    decision: Decision | None = None,
 ) -> list[Goal]:
     """Every kept clause again: the step must re-establish what it started from.
 
-    ``rows``: what the step gave the request; a step with less than one row is an engine's last.
+    ``decision``: what the step did with the request.  A step with less than one row is an engine's
+    last, and after one whose rows and drafts do not match (a violation of its own) nothing more is
+    claimed: what a corrupted engine does next is no verdict on the text.
     """
-    alive = spec_world.CRASH_IS_THE_END
-    granted = {} if type(rows) is int else {alive.id: alive.condition(rows)}
+    granted: dict[str, Any] = {}
+    if decision is not None and decision.outcome == SCHEDULED:
+        alive = spec_world.CRASH_IS_THE_END
+        granted[alive.id] = alive.condition(decision.num_scheduled_tokens)
+        granted[SOUND_SO_FAR] = rows_match_drafts(decision).unless_waived
     return [
         Goal(SERVES[name], name, request.request_id, formula, granted)
         for name, formula in harness.clauses(request, in_flight, mid_step).items()

@@ -47,6 +47,8 @@ class Candidate:
 class Outcome:
     """What is known about one mode so far."""
 
+    claims: bool = True
+    """Whether the catalogue's claims are put, or only the clauses."""
     candidates: dict[tuple[str, str], Candidate] = field(default_factory=dict)
     """(invariant id, task name) → the smallest counterexample seen."""
     broken: set[str] = field(default_factory=set)
@@ -73,18 +75,24 @@ def check_mode(
         inductive: whether the tasks make up the whole loop, so that clauses must be kept.
     """
     tasks = list(tasks)
-    kept = frozenset(SERVES) - UNJUDGED
     statistics = Statistics()
-    while True:
-        outcome = Outcome()
+    everything = frozenset(SERVES) - UNJUDGED
+    kept = everything
+    settled = not inductive
+    while not settled:
+        settled = True
         for task in tasks:
-            _explore(loaded, task, kept, limits, outcome)
-        statistics += outcome.statistics
-        broken = outcome.broken & kept
-        if not inductive or not broken:
-            break
-        kept -= broken
-    dropped = tuple(sorted(frozenset(SERVES) - UNJUDGED - kept))
+            trial = Outcome(claims=False)
+            _explore(loaded, task, kept, limits, trial)
+            statistics += trial.statistics
+            if trial.broken & kept:
+                kept -= trial.broken
+                settled = False
+    outcome = Outcome()
+    for task in tasks:
+        _explore(loaded, task, kept, limits, outcome)
+    statistics += outcome.statistics
+    dropped = tuple(sorted(everything - kept)) if inductive else ()
     mode = ASYNC if tasks[0].features.async_scheduling else SYNC
     findings = [
         _finding(loaded, outcome, invariant, mode, scope, kept)
@@ -135,13 +143,16 @@ def _judge(
         outcome.doubts += [gap.reason for gap in path.unsupported]
         return
     if path.error is not None:
+        if not outcome.claims:
+            return
         doubt = _from_profile(loaded, path.error)
         if doubt is not None:
             outcome.doubts.append(doubt)
         else:
             _propose(path, task, harness, ASSERT, True, outcome)
         return
-    for granted, goals in _grouped(path.value or []):
+    wanted = [g for g in path.value or [] if outcome.claims or g.claim is None]
+    for granted, goals in _grouped(wanted):
         answers = path.prove_all({str(i): g.formula for i, g in enumerate(goals)}, (), granted)
         for index, goal in enumerate(goals):
             answer = answers[str(index)]

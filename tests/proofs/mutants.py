@@ -1,0 +1,230 @@
+"""Breaks the recommended policy on purpose, one guard at a time, and expects the prover to notice.
+
+    python tests/proofs/mutants.py          every mutant of the model, a minute or two per core
+    python tests/proofs/mutants.py --list     what would be changed
+
+Every comparison, arithmetic sign, constant, connective and branch of the functions below is
+changed once.  A mutant is *killed* when some obligation is no longer proved.  Survivors are listed;
+those in ``EQUIVALENT`` are changes that cannot be seen, each with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+TARGETS: dict[str, tuple[str, ...]] = {
+    "model.policies": ("decide",),
+    "model.planning": (
+        "threshold_in_force",
+        "surely_ends_in_flight",
+        "capped",
+        "running_rows",
+        "waiting_rows",
+        "mamba_aligned_rows",
+        "scheduled_drafts",
+    ),
+    "model.step": ("commit", "retract"),
+    "model.kv_cache": ("allocate_slots", "free"),
+    "model.scheduler": (
+        "schedule_running",
+        "schedule_waiting",
+        "try_running",
+        "try_waiting",
+        "preempt",
+        "finish_load",
+        "update_after_schedule",
+        "_start_load",
+    ),
+    "model.output": ("book_output", "roll_back_rejected", "append_tokens", "propose_drafts"),
+}
+"""Module → functions whose guards are mutated."""
+
+COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+}
+SWAPPED_CALLS = {"min": "max", "max": "min", "all_of": "any_of", "any_of": "all_of"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: where, and what to what."""
+
+    module: str
+    function: str
+    line: int
+    change: str
+    source: str
+
+    @property
+    def name(self) -> str:
+        """How reports and ``EQUIVALENT`` call it: line numbers move, this does not."""
+        return f"{self.module}.{self.function}: {self.change}"
+
+
+def mutants() -> Iterator[Mutant]:
+    """Every mutant, in source order."""
+    for module, functions in TARGETS.items():
+        path = ROOT / (module.replace(".", "/") + ".py")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef) and function.name in functions:
+                yield from _of_function(module, tree, function)
+
+
+def _of_function(module: str, tree: ast.Module, function: ast.FunctionDef) -> Iterator[Mutant]:
+    nodes = [node for node in ast.walk(function) if hasattr(node, "lineno")]
+    for node in nodes:
+        for change, mutated in _changes(node):
+            marked = copy.copy(node)
+            before = ast.unparse(_context(function, node))
+            _become(node, mutated)
+            source = ast.unparse(tree)
+            _become(node, marked)
+            yield Mutant(module, function.name, node.lineno, f"{change} in `{before}`", source)
+
+
+def _context(function: ast.FunctionDef, node: ast.AST) -> ast.AST:
+    """The smallest statement or condition the node stands in, for the report."""
+    best: ast.AST = node
+    for statement in ast.walk(function):
+        if isinstance(statement, ast.stmt) and any(child is node for child in ast.walk(statement)):
+            best = statement
+    return best.test if isinstance(best, (ast.If, ast.While)) else best
+
+
+def _become(node: ast.AST, other: ast.AST) -> None:
+    node.__class__ = other.__class__
+    node.__dict__.clear()
+    node.__dict__.update(other.__dict__)
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        for other in COMPARISONS.get(type(node.ops[0]), ()):
+            mutated = copy.copy(node)
+            mutated.ops = [other()]
+            yield f"{type(node.ops[0]).__name__} -> {other.__name__}", mutated
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        mutated_op = copy.copy(node)
+        mutated_op.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+        yield "+ <-> -", mutated_op
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+        mutated_op = copy.copy(node)
+        mutated_op.op = ast.BitOr() if isinstance(node.op, ast.BitAnd) else ast.BitAnd()
+        yield "& <-> |", mutated_op
+    elif isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
+        mutated_aug = copy.copy(node)
+        mutated_aug.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+        yield "+= <-> -=", mutated_aug
+    elif isinstance(node, ast.Constant) and type(node.value) is int:
+        for delta in (1, -1):
+            yield f"{node.value} -> {node.value + delta}", ast.Constant(node.value + delta)
+    elif isinstance(node, ast.Constant) and type(node.value) is bool:
+        yield f"{node.value} -> {not node.value}", ast.Constant(not node.value)
+    elif isinstance(node, ast.If):
+        mutated_if = copy.copy(node)
+        mutated_if.test = ast.Constant(False)
+        yield "branch never taken", mutated_if
+        mutated_if = copy.copy(node)
+        mutated_if.test = ast.Constant(True)
+        yield "branch always taken", mutated_if
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in SWAPPED_CALLS
+    ):
+        mutated_call = copy.copy(node)
+        other_name = SWAPPED_CALLS[node.func.id]
+        mutated_call.func = ast.Name(other_name, ast.Load())
+        yield f"{node.func.id} -> {other_name}", mutated_call
+
+
+RUNNER = """
+import importlib.util, sys
+name, path = sys.argv[1], sys.argv[2]
+module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, path))
+sys.modules[name] = module
+import spec.logic
+source = sys.stdin.read()
+exec(compile(source, path, "exec"), module.__dict__)
+for extra in ("any_of", "all_of", "min", "max"):
+    module.__dict__.setdefault(extra, getattr(spec.logic, extra))
+from model.policies import RECOMMENDED
+from proofs.check import Task, check
+from proofs.verdict import MODES, PROVED
+import time
+deadline = time.time() + 60
+for mode in MODES:
+    for obligation in check(Task(RECOMMENDED, mode, deadline=deadline), {}):
+        if obligation.verdict != PROVED:
+            print(f"{obligation.invariant} {mode} {obligation.verdict}")
+            sys.exit(1)
+"""
+
+
+def fate(mutant: Mutant) -> str:
+    """What the prover says of one mutant: the first obligation that fails, or ``survived``."""
+    path = ROOT / (mutant.module.replace(".", "/") + ".py")
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, mutant.module, str(path)],
+        input=mutant.source,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=180,
+        check=False,
+    )
+    if done.returncode == 0:
+        return "survived"
+    if done.stdout.strip():
+        return done.stdout.strip().splitlines()[-1]
+    return "crashed: " + (done.stderr.strip().splitlines() or ["?"])[-1][:100]
+
+
+EQUIVALENT: dict[str, str] = {}
+"""Mutant name → why the change cannot be observed."""
+
+
+def main() -> int:
+    """Run every mutant; exit 1 if one survives that is not known to be equivalent."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--match", default="")
+    arguments = parser.parse_args()
+    chosen = [mutant for mutant in mutants() if arguments.match in mutant.name]
+    if arguments.list:
+        for mutant in chosen:
+            print(f"{mutant.line:4} {mutant.name}")
+        return 0
+    survivors = 0
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for mutant, result in zip(chosen, pool.map(fate, chosen), strict=True):
+            reason = EQUIVALENT.get(mutant.name)
+            if result == "survived" and reason is None:
+                survivors += 1
+            told = f"equivalent: {reason}" if reason and result == "survived" else result
+            print(f"{mutant.line:4} {mutant.name}\n       {told}", flush=True)
+    print(f"{len(chosen)} mutants, {survivors} survived unexplained")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
