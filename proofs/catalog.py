@@ -6,8 +6,10 @@ from difflib import get_close_matches
 
 from model.policies import POLICIES, RECOMMENDED, PaddingPolicy
 from proofs.errors import UsageError
-from proofs.report.trace_text import table
-from spec.assumptions import ASSUMPTIONS
+from proofs.necessity import without
+from proofs.report.trace_text import render, table
+from proofs.symbolic import Limits
+from spec.assumptions import ASSUMPTIONS, Assumption
 from spec.config import FLAGS, KNOBS
 from spec.invariants import CATALOGUE, IDS
 from spec.waivers import WAIVERS
@@ -47,15 +49,7 @@ def explain(name: str) -> str:
             )
     for assumption in ASSUMPTIONS:
         if assumption.id == name:
-            return _page(
-                assumption.id,
-                f"assumption about the {assumption.about}",
-                {
-                    "says": assumption.statement,
-                    "why": assumption.why,
-                    "source": assumption.source,
-                },
-            )
+            return _explain_assumption(assumption)
     if name in POLICIES:
         return _explain_policy(POLICIES[name])
     for knob in KNOBS:
@@ -95,6 +89,19 @@ def _explain_invariant(name: str) -> str:
     if name == "uniform-decode":
         lines += ["", "  waivers", *(f"    - {w.id}: {w.statement}" for w in WAIVERS)]
     return "\n".join(lines)
+
+
+def _explain_assumption(assumption: Assumption) -> str:
+    fields = {
+        "says": assumption.statement,
+        "why": assumption.why,
+        "source": assumption.source,
+    }
+    page = _page(assumption.id, f"assumption about the {assumption.about}", fields)
+    trace = without(assumption.id, Limits(seconds=60))
+    if trace is None:
+        return page
+    return f"{page}\n\nWithout it the recommended policy breaks, for example:\n\n{render(trace)}"
 
 
 def _explain_policy(policy: PaddingPolicy) -> str:

@@ -103,7 +103,14 @@ def _whole_passes(task: Task, proved: Sequence[str]) -> tuple[dict[str, Trace], 
     """
     corners: dict[str, tuple[frozenset[str], ...]] = dict.fromkeys(proved, WHOLE_PASS_CORNERS)
     found = search(
-        Search(task.policy, task.mode, corners, task.limits, WHOLE_PASS_DEPTHS, WHOLE_PASS_LENGTHS)
+        Search(
+            task.policy,
+            task.mode,
+            corners,
+            task.limits,
+            depths=WHOLE_PASS_DEPTHS,
+            lengths=WHOLE_PASS_LENGTHS,
+        )
     )
     return dict(_replayed(found)), found.statistics
 

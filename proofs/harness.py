@@ -34,11 +34,6 @@ class Goal:
     """Tracked extra hypotheses: assumptions by id, and ``not <waiver>`` for each waiver."""
 
 
-PROGRESS_NEEDS = (
-    world.BUDGET_COVERS_BATCH,
-    world.INPUTS_COVER_ROWS,
-    world.WHOLE_PROMPTS_FIT,
-)
 WAIVED = "unless:"
 """Prefix of a tracked hypothesis that says a waiver does not apply."""
 
@@ -148,7 +143,7 @@ class Harness:
             claim = invariant.claim(record)
             granted = {WAIVED + name: not_(applies) for name, applies in claim.waivers.items()}
             if invariant.id == "progress":
-                granted |= {a.id: a.condition(self.config) for a in PROGRESS_NEEDS}
+                granted |= {a.id: a.condition(self.config) for a in world.PROGRESS_NEEDS}
             if isinstance(record, Booking):
                 granted |= self.rejections
             self.goals.append(

@@ -22,14 +22,23 @@ from proofs.symbolic import Context, Exploration, Limits, Path, Refuted, evaluat
 from proofs.verdict import ASYNC, Statistics
 from spec import assumptions as world
 from spec.config import Config
-from spec.logic import all_of, implies, not_
+from spec.logic import all_of, implies, ite, max, not_
 
 LARGEST = 64
 """Bound on every length in a search, tokens: counterexamples are tiny, proofs have no bound."""
 AMPLE = 8192
 """A budget no search can exhaust, rows (vLLM's own default for max_num_batched_tokens)."""
 
-FEATURES = ("threshold", "diffusion", "mamba", "tight-budget", "unchunked", "preemption", "load")
+FEATURES = (
+    "threshold",
+    "diffusion",
+    "mamba",
+    "tight-budget",
+    "unchunked",
+    "slots",
+    "preemption",
+    "load",
+)
 """What a search may switch on besides plain decoding with prefix hits."""
 DEPTHS = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2))
 """(steps, requests), in the order they are tried."""
@@ -48,6 +57,8 @@ class Search:
     """Invariant id whose violation is wanted → the feature sets to look under."""
     limits: Limits = field(default_factory=Limits)
     depths: tuple[tuple[int, int], ...] = DEPTHS
+    without: frozenset[str] = frozenset()
+    """Ids of assumptions about the world not to make (``proofs.necessity``)."""
     lengths: tuple[int, ...] = (3, 4, 6, LARGEST)
     """Bounds on ``max_model_len``, in the order they are tried: it is minimized first, and a small
     one leaves few paths."""
@@ -131,7 +142,7 @@ class _Run:
         self.context = context
         self.config = _config(context, self)
         self.arrivals: list[tuple[int, Request]] = []
-        self.answers = _World(context, self.config, self.features)
+        self.answers = _World(self)
         self.world = RecordingWorld(self.answers)
         self.pending = [self._request(index) for index in range(self.requests)]
         self.promises: list[Promise] = []
@@ -142,9 +153,13 @@ class _Run:
         name = chr(ord("A") + index)
         request = Request(name, new(f"{name} prompt", 1, LARGEST), new(f"{name} max", 1, LARGEST))
         request.arrival_time = index
-        assume = self.context.assume
-        assume(world.PROMPT_FITS.condition(self.config, request.num_prompt_tokens))
+        self.assume(world.PROMPT_FITS, self.config, request.num_prompt_tokens)
         return request
+
+    def assume(self, assumption: world.Assumption, *arguments: Any) -> None:
+        """Take an assumption about the world for granted, unless the search is to do without."""
+        if assumption.id not in self.task.without:
+            self.context.assume(assumption.condition(*arguments))
 
     def play(self, context: Context) -> None:
         """Play all steps; only the last one can break something not found at a lesser depth."""
@@ -180,9 +195,16 @@ class _Run:
             return
         for promise in self.promises:
             if promise.invariant in targets:
-                broken = not_(promise.claim.holds)
+                broken = not_(promise.claim.holds) & self._may_blame(promise.invariant)
                 if broken is not False and isinstance(path.holds(not_(broken)), Refuted):
                     yield promise.invariant, broken
+
+    def _may_blame(self, invariant: str) -> bool:
+        """Whether the configuration is one the invariant is claimed for."""
+        if invariant != "progress":
+            return True
+        needs = [a for a in world.PROGRESS_NEEDS if a.id not in self.task.without]
+        return all_of(*(assumption.condition(self.config) for assumption in needs))
 
     def order(self) -> list[Any]:
         """What is minimized, most significant first."""
@@ -232,8 +254,9 @@ class _Run:
 class _World:
     """Symbolic answers, one fresh variable per question; connectors only where asked for."""
 
-    def __init__(self, context: Context, config: Config, features: Collection[str]) -> None:
-        self.context, self.config, self.features = context, config, features
+    def __init__(self, run: _Run) -> None:
+        self.run, self.context, self.config = run, run.context, run.config
+        self.features = run.features
         self.numbers: list[Any] = []
 
     def _new(self, what: str, low: int, high: int = LARGEST) -> Any:
@@ -243,7 +266,7 @@ class _World:
 
     def prefix_hit(self, request: Request) -> int:
         hit: int = self._new(f"prefix hit of {request.request_id}", 0)
-        self.context.assume(world.HIT_LEAVES_ONE.condition(request.num_tokens, hit))
+        self.run.assume(world.HIT_LEAVES_ONE, request.num_tokens, hit)
         return hit
 
     def connector_match(self, request: Request, num_local_tokens: int) -> tuple[int, bool]:
@@ -252,9 +275,7 @@ class _World:
         ):
             return 0, False
         matched: int = self._new(f"connector match of {request.request_id}", 1)
-        self.context.assume(
-            world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local_tokens, matched)
-        )
+        self.run.assume(world.LOAD_WITHIN_REQUEST, request.num_tokens, num_local_tokens, matched)
         return matched, True
 
     def load_finished(self, request: Request) -> bool:
@@ -262,16 +283,15 @@ class _World:
 
     def sample(self, request: Request, num_draft_tokens: int, padded: bool) -> Sample:
         generated = self._new(f"tokens for {request.request_id}", 0)
-        self.context.assume(
-            world.RUNNER_SAMPLES.condition(self.config, num_draft_tokens, generated)
-        )
-        s = self.config.num_sampled_tokens_per_step
-        self.context.assume(implies(padded, generated <= s))
-        return Sample(generated)
+        self.run.assume(world.RUNNER_SAMPLES, self.config, num_draft_tokens, generated)
+        accepted = generated - self.config.num_sampled_tokens_per_step
+        placeholders = ite(padded, max(accepted, 0), 0)
+        self.run.assume(world.PLACEHOLDERS_REJECTED, padded, placeholders)
+        return Sample(generated, placeholders)
 
     def draft(self, request: Request) -> int:
         drafts: int = self._new(f"drafts for {request.request_id}", 0)
-        self.context.assume(world.DRAFTS_AT_MOST_K.condition(self.config, drafts))
+        self.run.assume(world.DRAFTS_AT_MOST_K, self.config, drafts)
         return drafts
 
 
@@ -279,7 +299,8 @@ def _config(context: Context, run: _Run) -> Config:
     """Plain decoding but for the features asked for."""
     new: Any = context.int
     on = run.features
-    tight = "tight-budget" in on or "unchunked" in on
+    slots = "slots" in on
+    tight = slots or "tight-budget" in on or "unchunked" in on
     rows = new("max_num_scheduled_tokens", 1, LARGEST) if tight else AMPLE
     blocks = new("num_gpu_blocks", 1, LARGEST) if "preemption" in on else AMPLE
     block = 1 if "preemption" in on else 4 if "mamba" in on else 16
@@ -288,8 +309,8 @@ def _config(context: Context, run: _Run) -> Config:
         num_spec_tokens=new("num_spec_tokens", 1, LARGEST),
         num_sampled_tokens_per_step=0 if "diffusion" in on else 1,
         max_num_scheduled_tokens=rows,
-        max_num_batched_tokens=rows,
-        draft_slots=0,
+        max_num_batched_tokens=new("max_num_batched_tokens", 1, LARGEST) if slots else rows,
+        draft_slots=new("draft_slots", 1, LARGEST) if slots else 0,
         max_num_seqs=run.requests,
         long_prefill_token_threshold=(
             new("long_prefill_token_threshold", 1, LARGEST) if "threshold" in on else 0
@@ -300,6 +321,5 @@ def _config(context: Context, run: _Run) -> Config:
         async_scheduling=run.task.mode == ASYNC,
         mamba_align="mamba" in on,
     )
-    if not config.enable_chunked_prefill:
-        context.assume(world.WHOLE_PROMPTS_FIT.condition(config))
+    context.assume(world.LEGAL_CONFIG.condition(config))
     return config

@@ -168,6 +168,9 @@ CRASH_IS_THE_END = Assumption(
     lambda rows: rows >= 1,
 )
 
+PROGRESS_NEEDS = (BUDGET_COVERS_BATCH, INPUTS_COVER_ROWS, WHOLE_PROMPTS_FIT)
+"""What ``progress`` is claimed under: nobody can be served from a budget that cannot hold them."""
+
 ASSUMPTIONS: tuple[Assumption, ...] = (
     LEGAL_CONFIG,
     BUDGET_COVERS_BATCH,

@@ -11,15 +11,16 @@ from proofs.source.harness import Harness
 from proofs.source.requests import Request
 from spec import assumptions as spec_world
 from spec.claims import Claim
-from spec.invariants import about, rows_match_drafts
+from spec.invariants import about, no_padding_diffusion, rows_match_drafts
 from spec.logic import implies, not_
 from spec.records import SCHEDULED, Booking, Decision
 
 UNLESS = "unless:"
 """Prefix of a tracked hypothesis that says a waiver does not apply."""
 
-SOUND_SO_FAR = "rows-match-drafts so far"
-"""Name of the hypothesis that no earlier step broke rows-match-drafts."""
+SOUND_SO_FAR = "rows match drafts so far"
+"""Name of the hypothesis that no earlier step broke rows-match-drafts or padded a diffusion canvas:
+either corrupts the counters, and is reported as the violation it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +72,15 @@ def clause_goals(
     """Every kept clause again: the step must re-establish what it started from.
 
     ``decision``: what the step did with the request.  A step with less than one row is an engine's
-    last, and after one whose rows and drafts do not match (a violation of its own) nothing more is
-    claimed: what a corrupted engine does next is no verdict on the text.
+    last, and after one that corrupts the counters (a violation of its own) nothing more is claimed:
+    what such an engine does next is no verdict on the text.
     """
     granted: dict[str, Any] = {}
     if decision is not None and decision.outcome == SCHEDULED:
         alive = spec_world.CRASH_IS_THE_END
         granted[alive.id] = alive.condition(decision.num_scheduled_tokens)
-        granted[SOUND_SO_FAR] = rows_match_drafts(decision).unless_waived
+        sound = rows_match_drafts(decision).holds & no_padding_diffusion(decision).holds
+        granted[SOUND_SO_FAR] = sound
     return [
         Goal(SERVES[name], name, request.request_id, formula, granted)
         for name, formula in harness.clauses(request, in_flight, mid_step).items()

@@ -269,8 +269,8 @@ class Harness:
         self.before = {request.request_id: self.view(request) for request in self.everyone}
 
 
-MAMBA_BLOCK = 4
-"""Tokens in a KV block where alignment matters: with a symbolic size the arithmetic of boundaries
+BLOCK = 4
+"""Tokens in a KV block where boundaries matter (Mamba alignment, a connector): with a symbolic size the arithmetic of boundaries
 is not linear, and Z3 gives up."""
 KNOB_IN_TEXT = {"draft_slots": "max_num_new_slots_for_drafting"}
 """Knobs newer than the oldest release → the attribute through which a text reads them."""
@@ -284,8 +284,8 @@ def arbitrary_config(context: Context, features: Features, mentioned: Collection
         else 0
         for knob in KNOBS
     }
-    if features.mamba:
-        knobs["block_size"] = MAMBA_BLOCK
+    if features.mamba or features.connector:
+        knobs["block_size"] = BLOCK
     flags: dict[str, Any] = {flag: context.bool(flag) for flag in FLAGS}
     flags["async_scheduling"] = features.async_scheduling
     flags["priority_scheduling"] = features.priority

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proofs.source.goals import Goal, clause_goals, goals_about
-from proofs.source.harness import MAMBA_BLOCK, Features, Harness
+from proofs.source.harness import Features, Harness
 from proofs.source.observe import Step, booking, request_state
 from proofs.source.requests import Request, RequestStatus, sequence
 from proofs.source.stubs import Record
@@ -202,7 +202,7 @@ def whole_loop(async_scheduling: bool) -> list[Task]:
     tasks = [
         task("step", step),
         task("step, KV connector", step, connector=True),
-        task(f"step, Mamba alignment, {MAMBA_BLOCK} tokens a block", step, mamba=True),
+        task("step, Mamba alignment", step, mamba=True),
         task("preemption", preemption),
         task("preemption, priorities", preemption, priority=True),
         task("booking", booked),
