@@ -19,6 +19,9 @@ COMMANDS: dict[str, str] = {
     "check": "prove the invariants for a policy, a release or a scheduler source",
     "list": "list every invariant, waiver, assumption, policy and knob",
     "explain": "explain one of them",
+    "fuzz": "look for a violation by random executions, with the runner attached",
+    "simulate": "simulate what padding costs a data-parallel group, by load",
+    "table": "print the table of policies against invariants (for the README)",
     "bench": "measure what checking costs",
 }
 """Command → one line of help; each is a module of ``proofs.commands``."""

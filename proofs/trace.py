@@ -27,6 +27,8 @@ class Violation:
     """``31 + 2 + 1 = 34 > 33 = max_model_len``."""
     request: str
     """The request it is about; empty for a whole step."""
+    left_names: tuple[str, ...] = ()
+    """Which of the terms stand on the left side; the others stand on the right."""
 
     @classmethod
     def of(cls, invariant: str, claim: Claim, request: str) -> Violation:
@@ -39,6 +41,7 @@ class Violation:
             terms={name: int(value) for name, value in (*claim.left.items(), *claim.right.items())},
             sentence=claim.sentence(),
             request=request,
+            left_names=tuple(claim.left),
         )
 
 
@@ -84,8 +87,10 @@ class TraceStep:
     decision: str
     """What the step decided, in words."""
     events: tuple[str, ...] = ()
-    """What happened before the step: arrivals, aborts, output booked."""
+    """What happened before the decision: arrivals, aborts, hits found."""
     violated: Violation | None = None
+    booked: tuple[str, ...] = ()
+    """What came back after the decision: output booked, drafts proposed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,15 @@ class Trace:
     scenario: dict[str, Any] | None = None
     """Enough to run it again (``proofs.scenario``)."""
     notes: tuple[str, ...] = field(default=())
+    target: str = ""
+    """The arguments of ``check`` that name what was checked; empty for a policy of the model."""
+    excerpts: tuple[dict[str, Any], ...] = ()
+    """Text of the source around the branches: ``{file, first, lines}``, lines counted from 1."""
+
+    @property
+    def mode(self) -> str:
+        """The scheduling mode it happened under: ``sync`` or ``async``."""
+        return "async" if self.config.get("async_scheduling") else "sync"
 
     @property
     def violation(self) -> Violation:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from model.engine import Engine
 from model.environment import Environment
 from model.policies import PaddingPolicy
 from model.request import Request
-from model.runner.errors import RunnerError
-from model.runner.shim import RunnerEngine
-from proofs.play import Play
-from proofs.scenario import Arrival, RecordingWorld, Scenario
+from proofs.fuzz.watched import WatchedEngine
+from proofs.scenario import AnswersExhausted, Arrival, RecordingWorld, Scenario
 from spec.assumptions import PROGRESS_NEEDS
+from spec.claims import RELATIONS, Claim
 from spec.config import Config
-from spec.invariants import IDS
+from spec.invariants import CATALOGUE, IDS
+from spec.records import SCHEDULED, Booking, Decision, PoolState, RequestState, StepTotals
 
-CATALOGUE = "catalogue"
-RUNNER = "runner"
+BY_CATALOGUE = "catalogue"
+BY_RUNNER = "runner"
 NO_ASSERT = "no-reachable-assert"
+RECORDS = (Decision, StepTotals, Booking, RequestState, PoolState)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Breach:
     seen_by: str
     sentence: str
     also: str = ""
-    """The invariant the runner named in the same step; empty if it executed the step."""
+    """The invariant the runner named in the same step; empty if it could execute the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Failure:
     scenario: Scenario
 
 
-class Execution(Play):
+class Execution:
     """Ranks in lockstep that can be fed requests and are checked after every step.
 
     Args:
@@ -61,26 +62,29 @@ class Execution(Play):
         worlds: Sequence[Environment],
         only: Collection[str] = IDS,
     ) -> None:
-        self.recorded = [RecordingWorld(world) for world in worlds]
-        super().__init__(config, policy, self.recorded, self._enter)
-        self.runners = []
-        self.engines = []
-        for world, records in zip(self.recorded, self._records, strict=True):
-            engine = RunnerEngine(config, policy, world, records.append)
-            self.engines.append(engine)
-            self.runners.append(engine.runner)
+        self.config = config
         self.policy = policy
         self.num_steps = 0
         self.arrivals: list[Arrival] = []
         self.aborts: list[tuple[int, str]] = []
         self.live: list[tuple[Arrival, Request]] = []
         """Requests that have not finished, in order of arrival."""
-        self._entering: list[tuple[int, Request]] = []
-        self._leaving: list[tuple[int, Request]] = []
-        judged = frozenset(only)
+        self.worlds = [RecordingWorld(world) for world in worlds]
+        self._records: list[list[Any]] = [[] for _ in worlds]
+        self.engines = [
+            WatchedEngine(config, policy, world, records.append)
+            for world, records in zip(self.worlds, self._records, strict=True)
+        ]
+        judged = set(only)
         if not all(need.condition(config) for need in PROGRESS_NEEDS):
-            judged -= {"progress"}
+            judged.discard("progress")
         self._judged = judged
+        self._claims = {
+            record: [entry for entry in CATALOGUE if entry.about is record and entry.id in judged]
+            for record in RECORDS
+        }
+        self._entering: list[tuple[Arrival, Request]] = []
+        self._leaving: list[tuple[Arrival, Request]] = []
 
     def arrive(self, prompt: int, max_tokens: int, priority: int = 0, rank: int = 0) -> None:
         """A request enters a rank before the next step."""
@@ -90,44 +94,30 @@ class Execution(Play):
         request = Request(name, prompt, max_tokens, priority, order)
         self.arrivals.append(arrival)
         self.live.append((arrival, request))
-        self._entering.append((rank, request))
+        self._entering.append((arrival, request))
 
     def abort(self, index: int) -> None:
         """The client of the ``index``-th live request goes away before the next step."""
         arrival, request = self.live.pop(index)
         self.aborts.append((self.num_steps, arrival.request_id))
-        self._leaving.append((arrival.rank, request))
+        self._leaving.append((arrival, request))
 
     def advance(self) -> Breach | None:
-        """One step of every rank; the first promise it breaks."""
-        crash = refused = None
-        number = self.num_steps
-        self.num_steps += 1
-        try:
-            self.step(number)
-        except RunnerError as error:
-            refused = error
-            self.close(number)
-        except Exception as error:
-            crash = error
-            self.close(number)
-        self._entering.clear()
-        self._leaving.clear()
-        self.live = [pair for pair in self.live if not pair[1].is_finished]
-        breach = self._breach(crash, refused)
-        self.promises.clear()
-        self.moments.clear()
-        return breach
+        """One step of every rank; the first promise it breaks.
 
-    def step(self, number: int) -> None:
-        """One step of every rank, then what the runners say about the group as a whole."""
-        for rank, engine in enumerate(self.engines):
-            self._enter(number, rank, engine)
-            engine.step()
-        group_has_prefill = any(runner.has_prefill for runner in self.runners)
-        for runner in self.runners:
-            runner.check_uniform(group_has_prefill)
-        self.close(number)
+        Raises:
+            AnswersExhausted: a replayed world has no more answers.
+        """
+        crash: Exception | None = None
+        try:
+            self._step()
+        except AnswersExhausted:  # of a replay: says nothing about the model
+            raise
+        except Exception as error:  # the model's own crash is a finding, whatever it is
+            crash = error
+        self.num_steps += 1
+        self.live = [pair for pair in self.live if not pair[1].is_finished]
+        return self._breach(crash)
 
     @property
     def has_work(self) -> bool:
@@ -141,31 +131,64 @@ class Execution(Play):
             policy=self.policy.name,
             num_steps=self.num_steps,
             arrivals=tuple(self.arrivals),
-            answers=tuple(tuple(world.answers) for world in self.recorded),
+            answers=tuple(tuple(world.answers) for world in self.worlds),
             aborts=tuple(self.aborts),
         )
         return Failure(breach.invariant, breach.seen_by, breach.sentence, scenario)
 
-    def _enter(self, number: int, rank: int, engine: Engine) -> None:
-        for home, request in self._entering:
-            if home == rank:
-                engine.add_request(request)
-        for home, request in self._leaving:
-            if home == rank:
-                engine.abort(request)
+    def _step(self) -> None:
+        """Every rank in turn, then what the runners say about the group as a whole."""
+        entering, self._entering = self._entering, []
+        leaving, self._leaving = self._leaving, []
+        for rank, engine in enumerate(self.engines):
+            for arrival, request in entering:
+                if arrival.rank == rank:
+                    engine.add_request(request)
+            for arrival, request in leaving:
+                if arrival.rank == rank:
+                    engine.abort(request)
+            engine.step()
+        group_has_prefill = any(engine.runner.has_prefill for engine in self.engines)
+        for engine in self.engines:
+            engine.check_uniform(group_has_prefill)
 
-    def _breach(self, crash: Exception | None, refused: RunnerError | None) -> Breach | None:
+    def _breach(self, crash: Exception | None) -> Breach | None:
         """The catalogue's word first: the replay can show it."""
-        judged = self._judged
-        broken = [p for p in self.promises if p.invariant in judged and not p.claim.holds]
-        also = refused.invariant_id if refused is not None else ""
+        objection = next((e.objection for e in self.engines if e.objection is not None), None)
+        also = objection.invariant_id if objection is not None else ""
+        broken = self._broken()
         if broken:
-            first = next((p for p in broken if p.invariant == also), broken[0])
-            return Breach(first.invariant, CATALOGUE, first.claim.sentence(), also)
-        if crash is not None and NO_ASSERT in judged:
+            invariant, claim = next((b for b in broken if b[0] == also), broken[0])
+            return Breach(invariant, BY_CATALOGUE, claim.sentence(), also)
+        if also in self._judged:
+            return Breach(also, BY_RUNNER, str(objection), also)
+        if crash is not None and NO_ASSERT in self._judged:
             where = traceback.extract_tb(crash.__traceback__)[-1].name
             sentence = f"{type(crash).__name__} in {where}: {crash}"
-            return Breach(NO_ASSERT, CATALOGUE, sentence)
-        if refused is not None:
-            return Breach(also, RUNNER, str(refused), also)
+            return Breach(NO_ASSERT, BY_CATALOGUE, sentence)
         return None
+
+    def _broken(self) -> list[tuple[str, Claim]]:
+        """The claims this step broke; forgets the step's records."""
+        prefill = any(
+            record.is_prefill and record.outcome == SCHEDULED
+            for records in self._records
+            for record in records
+            if type(record) is Decision
+        )
+        broken = []
+        for records in self._records:
+            for record in records:
+                if type(record) is Decision and record.group_has_prefill is not prefill:
+                    record = replace(record, group_has_prefill=prefill)
+                for entry in self._claims[type(record)]:
+                    claim = entry.claim(record)
+                    if not _compares(claim) and not claim.holds:
+                        broken.append((entry.id, claim))
+            records.clear()
+        return broken
+
+
+def _compares(claim: Claim) -> bool:
+    """The bare comparison, at full speed: whatever its condition, a true one breaks nothing."""
+    return RELATIONS[claim.relation](sum(claim.left.values()), sum(claim.right.values()))

@@ -17,22 +17,27 @@ AMPLE = 64
 
 
 def draw_config(draw: Draw, async_scheduling: bool | None = None) -> Config:
-    """A legal configuration; ``async_scheduling`` fixes the mode."""
+    """A legal configuration; ``async_scheduling`` fixes the mode.
+
+    Always the same number of choices, so that one knob can be made simpler without the others
+    changing their meaning.
+    """
     length = draw.integer(3, 24)
     drafts = pick(draw, (1, 2, 3, 4, 5, 0))
-    sampled = pick(draw, (1, 1, 1, 1, 0)) if drafts > 0 else 1
+    sampled = pick(draw, (1, 1, 1, 1, 0))
     seqs = draw.integer(1, 4)
     slots = pick(draw, (0, 0, 1, 2))
     rows = _row_budget(draw, seqs * (1 + drafts), length)
     inputs = rows + seqs * slots
-    if slots > 0 and seldom(draw, 4):
-        inputs = max(rows, slots + 1, inputs - draw.integer(0, seqs * slots))
+    missing = draw.integer(0, seqs * slots)
+    if seldom(draw, 4):
+        inputs = max(rows, slots + 1, inputs - missing)
     block = pick(draw, (16, 1, 2, 4))
-    mode = draw.integer(0, 1) == 1 if async_scheduling is None else async_scheduling
+    mode = draw.integer(0, 1) == 1
     return Config.checked(
         max_model_len=length,
         num_spec_tokens=drafts,
-        num_sampled_tokens_per_step=sampled,
+        num_sampled_tokens_per_step=sampled if drafts > 0 else 1,
         max_num_scheduled_tokens=rows,
         max_num_batched_tokens=inputs,
         draft_slots=slots,
@@ -41,7 +46,7 @@ def draw_config(draw: Draw, async_scheduling: bool | None = None) -> Config:
         block_size=block,
         num_gpu_blocks=_blocks(draw, ceil_div(length, block), seqs),
         enable_chunked_prefill=not seldom(draw, 4),
-        async_scheduling=mode,
+        async_scheduling=mode if async_scheduling is None else async_scheduling,
         priority_scheduling=seldom(draw, 4),
         mamba_align=seldom(draw, 5),
         exempt_only_request=seldom(draw, 4),
@@ -50,32 +55,25 @@ def draw_config(draw: Draw, async_scheduling: bool | None = None) -> Config:
 
 def _row_budget(draw: Draw, batch: int, length: int) -> int:
     """B: ample, exactly a full batch of padded decodes, a little more, or too little for one."""
-    kind = draw.integer(0, 7)
+    kind, small, extra = draw.integer(0, 7), draw.integer(1, batch), draw.integer(0, length)
     if kind <= 2:
         return max(AMPLE, batch)
     if kind == 3:
         return batch
-    if kind == 4:
-        return draw.integer(1, batch)
-    return batch + draw.integer(0, length)
+    return small if kind == 4 else batch + extra
 
 
 def _threshold(draw: Draw, rows: int, length: int) -> int:
     """θ: off, below or at one decode step, or anything."""
-    kind = draw.integer(0, 5)
-    if kind <= 2:
-        return 0
-    if kind == 3:
-        return rows
-    return draw.integer(1, rows if kind == 4 else length)
+    kind, small, any_size = draw.integer(0, 5), draw.integer(1, rows), draw.integer(1, length)
+    return (0, 0, 0, rows, small, any_size)[kind]
 
 
 def _blocks(draw: Draw, per_request: int, seqs: int) -> int:
     """G: enough for every sequence slot, for one request and a little, or perhaps for none."""
-    kind = draw.integer(0, 3)
-    if kind <= 1:
-        return per_request * seqs
-    return draw.integer(per_request if kind == 2 else 1, per_request * seqs)
+    most = per_request * seqs
+    kind, tight, small = draw.integer(0, 3), draw.integer(per_request, most), draw.integer(1, most)
+    return (most, most, tight, small)[kind]
 
 
 def draw_prompt(draw: Draw, config: Config) -> int:

@@ -4,47 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proofs.trace import RequestLine, Trace, TraceStep
-from spec.config import FLAGS, KNOBS
-from spec.invariants import CATALOGUE
-
-COLUMNS = ("request", "N", "C", "H", "S", "rows n", "drafts", "outcome")
-LEGEND = (
-    "N tokens held, C computed (optimistic), H rows in flight that will sample, "
-    "S drafts waiting; before the step."
+from proofs.report.trace_view import (
+    COLUMNS,
+    LEGEND,
+    also_in,
+    branch_lines,
+    cells,
+    command,
+    config_line,
+    excerpt_line,
+    policy_label,
+    policy_line,
+    promised,
+    statement,
+    where,
+    why,
 )
+from proofs.trace import Trace, TraceStep
 
 
 def render(trace: Trace) -> str:
     """The whole counterexample; reads top to bottom in one minute."""
-    lines = [f"{trace.invariant}: {statement(trace.invariant)}", ""]
+    violation = trace.violation
+    lines = [f"{trace.invariant}: {statement(trace.invariant)}"]
+    if why(trace.invariant):
+        lines.append(f"  why     {why(trace.invariant)}")
     if trace.policy:
-        lines.append(f"  policy  {trace.policy}")
+        lines.append(f"  policy  {policy_line(trace)}")
+    lines.append(f"  mode    {trace.mode} scheduling")
     lines.append(f"  config  {config_line(trace)}")
     lines.append("")
     for step in trace.steps:
         lines += [f"  {line}" for line in step_lines(step)]
         lines.append("")
-    violation = trace.violation
     about = f" for request {violation.request}" if violation.request else ""
+    lines.append(f"  promised: {promised(violation)}")
     lines.append(f"  broken{about}: {violation.sentence}")
-    if trace.source is not None:
-        lines.append(f"  source: {trace.source['file']}:{trace.source['line']}")
-    lines += [f"  {note}" for note in trace.notes]
+    lines += _source(trace)
+    lines += [f"  note: {note}" for note in trace.notes]
+    same = also_in(trace)
+    if same:
+        told = "; ".join(f"{policy_label(name)} ({status})" for name, status in same)
+        lines.append(f"  policies that break it ({trace.mode}): {told}")
+    lines.append(f"  see it again: {command(trace)}")
+    lines.append(f"  ({LEGEND})")
     return "\n".join(lines)
 
 
-def statement(invariant: str) -> str:
-    """What the invariant promises."""
-    return next((entry.statement for entry in CATALOGUE if entry.id == invariant), invariant)
-
-
-def config_line(trace: Trace) -> str:
-    """The knobs by symbol, then the flags that are on."""
-    known = trace.config
-    knobs = [f"{knob.symbol}={known[knob.name]}" for knob in KNOBS if knob.name in known]
-    flags = [name for name in FLAGS if known.get(name)]
-    return "  ".join(knobs) + ("" if not flags else "  on: " + ", ".join(flags))
+def _source(trace: Trace) -> list[str]:
+    if trace.source is None:
+        return []
+    lines = [f"  source: {where(trace)}"]
+    for branch, told in zip(trace.branches, branch_lines(trace), strict=True):
+        text = excerpt_line(trace, str(branch["file"]), int(branch["line"]))
+        lines.append(f"    {told}{'  | ' + text if text else ''}")
+    return lines
 
 
 def step_lines(step: TraceStep) -> list[str]:
@@ -53,26 +67,10 @@ def step_lines(step: TraceStep) -> list[str]:
     lines = [f"step {step.step}, rank {step.rank}{mark}"]
     lines += [f"  . {event}" for event in step.events]
     if step.requests:
-        lines += [f"  {row}" for row in table([COLUMNS, *map(_cells, step.requests)])]
+        lines += [f"  {row}" for row in table([COLUMNS, *map(cells, step.requests)])]
     lines.append(f"  decision: {step.decision}")
+    lines += [f"  then: {event}" for event in step.booked]
     return lines
-
-
-def _cells(line: RequestLine) -> tuple[str, ...]:
-    rows = f"{line.num_scheduled_tokens}{' (padded)' if line.is_padded else ''}"
-    numbers = (
-        line.num_tokens,
-        line.num_computed_tokens,
-        line.num_output_placeholders,
-        line.num_spec_tokens,
-    )
-    return (
-        line.request_id,
-        *map(str, numbers),
-        rows,
-        str(line.num_draft_tokens),
-        f"{line.outcome}: {line.reason}",
-    )
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -73,7 +73,10 @@ def check_source(
         scope = (LOOP_SCOPE if whole_loop_too else ONE_STEP_SCOPE).format(
             mode=mode, sampled=MOST_SAMPLED
         )
-        found, without, cost = check_mode(loaded, tasks, scope, limits, whole_loop_too)
+        try:
+            found, without, cost = check_mode(loaded, tasks, scope, limits, whole_loop_too)
+        except Rejected as refusal:
+            return SourceReport(name, version, (), statistics, rejected=str(refusal))
         findings += found
         dropped |= dict.fromkeys(f"{clause} ({mode})" for clause in without)
         statistics += cost

@@ -135,6 +135,10 @@ def _refusals(node: ast.AST) -> Iterator[str]:
             yield "catches every exception, even the checker's own"
         if node.name is not None:
             yield from _name(node.name)
+    elif isinstance(node, ast.Try):
+        last = (inner for statement in node.finalbody for inner in ast.walk(statement))
+        if any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in last):
+            yield "leaves a finally block: that would swallow the checker's own exceptions"
     elif isinstance(node, ast.Constant):
         if isinstance(node.value, int) and abs(node.value) > MAX_LITERAL:
             yield "contains an enormous number"

@@ -99,6 +99,7 @@ class Harness:
     scheduler: Any = field(init=False)
     everyone: list[Request] = field(init=False, default_factory=list)
     """The requests of the harness, in the order they were made."""
+    stand_ins: set[str] = field(init=False, default_factory=set)
     seen: Any = field(init=False, default=None)
     decisions: list[Decision] = field(init=False, default_factory=list)
     before: dict[str, View] = field(init=False, default_factory=dict)
@@ -157,6 +158,19 @@ class Harness:
         request = self.request(name, RequestStatus.RUNNING)
         self.suppose(request, self.in_flight(request))
         self.scheduler.running.append(request)
+        return request
+
+    def stand_in(self, name: str) -> Request:
+        """A running request that takes one row, whatever the features; nothing is claimed of it."""
+        request = self.request(name, RequestStatus.RUNNING)
+        request.num_output_placeholders, request.spec_token_ids = 0, []
+        request.num_in_flight_tokens = request.num_stale_output_tokens = 0
+        request.num_computed_tokens = request.num_tokens - 1
+        self.context.assume(request.num_output_tokens >= 1)
+        self.context.assume(request.num_tokens <= self.config.max_model_len - 1)
+        self.world.never_short.add(name)
+        self.scheduler.running.append(request)
+        self.stand_ins.add(name)
         return request
 
     def waiting(self, name: str) -> Request:
@@ -233,6 +247,11 @@ class Harness:
         """Take the kept clauses for granted, each under its name."""
         for name, formula in self.clauses(request, in_flight, mid_step).items():
             self.context.assume(formula, CLAUSE + name)
+
+    @property
+    def judged(self) -> list[Request]:
+        """The requests about which something is claimed."""
+        return [r for r in self.everyone if r.request_id not in self.stand_ins]
 
     @property
     def is_async(self) -> bool:

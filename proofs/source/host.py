@@ -21,8 +21,14 @@ MAX_TICKS = 20_000
 """Loop iterations and calls of one run; a step over two requests takes a few hundred."""
 
 
-class RanOn(Exception):
-    """A run ticked more often than any scheduler of two requests does."""
+RAN_ON = f"runs on: more than {MAX_TICKS} iterations and calls"
+
+
+class RanOn(BaseException):
+    """A run ticked more often than any scheduler of two requests does.
+
+    A ``BaseException``, so that no handler in the text can go on.
+    """
 
 
 class Host:
@@ -35,7 +41,6 @@ class Host:
         self.files: set[str] = set()
         self.gaps: list[Gap] = []
         """What the profile did not know, in this run."""
-        self.ran_on: Gap | None = None
         self.world: World | None = None
         self.row_lines: dict[str, int] | None = None
         """Request id → line that scheduled it; filled on integers only."""
@@ -46,7 +51,7 @@ class Host:
     def begin(self, world: World) -> None:
         """A run starts in this world."""
         self.world = world
-        self.gaps, self.ran_on = [], None
+        self.gaps = []
         self._ticks = 0
 
     @property
@@ -57,6 +62,14 @@ class Host:
         return self.world
 
     # -- positions -----------------------------------------------------------------------------
+
+    def frames(self, error: BaseException) -> list[tuple[str, int]]:
+        """(file, line) of each frame in an exception's traceback, innermost last."""
+        found, traceback = [], error.__traceback__
+        while traceback is not None:
+            found.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno))
+            traceback = traceback.tb_next
+        return found
 
     def position(self) -> tuple[str, int]:
         """The innermost line of the text that is being executed."""
@@ -72,10 +85,7 @@ class Host:
         self._ticks += 1
         if self._ticks > MAX_TICKS:
             file, line = self.position()
-            self.ran_on = self.ran_on or Gap(
-                f"a loop that ran more than {MAX_TICKS} times", file, line, ""
-            )
-            raise RanOn(f"more than {MAX_TICKS} iterations and calls")
+            raise RanOn(file, line)
         return True
 
     def new_rows(self) -> dict[Any, Any]:

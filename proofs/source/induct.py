@@ -8,16 +8,16 @@ integers and broke it there, and *undecided* otherwise.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from proofs.clauses import SERVES
 from proofs.source.concrete import NotReplayed, clean, replay
-from proofs.source.errors import Gap
+from proofs.source.errors import Gap, Rejected
 from proofs.source.goals import UNLESS, Goal
 from proofs.source.harness import CLAUSE, UNJUDGED, Harness
+from proofs.source.host import RAN_ON, RanOn
 from proofs.source.loader import Loaded
 from proofs.source.scenarios import Task
 from proofs.source.verdicts import NOT_SHOWN, Finding
@@ -78,20 +78,19 @@ def check_mode(
     statistics = Statistics()
     everything = frozenset(SERVES) - UNJUDGED
     kept = everything
-    settled = not inductive
-    while not settled:
-        settled = True
+    while True:
+        outcome, broken = Outcome(), frozenset[str]()
         for task in tasks:
-            trial = Outcome(claims=False)
-            _explore(loaded, task, kept, limits, trial)
-            statistics += trial.statistics
-            if trial.broken & kept:
-                kept -= trial.broken
-                settled = False
-    outcome = Outcome()
-    for task in tasks:
-        _explore(loaded, task, kept, limits, outcome)
-    statistics += outcome.statistics
+            # Once a clause is broken this round is void: look for more such clauses only.
+            part = outcome if not broken else Outcome(claims=False)
+            _explore(loaded, task, kept - broken, limits, part)
+            broken |= part.broken & kept if inductive else frozenset()
+            if part is not outcome:
+                statistics += part.statistics
+        statistics += outcome.statistics
+        if not broken:
+            break
+        kept -= broken
     dropped = tuple(sorted(everything - kept)) if inductive else ()
     mode = ASYNC if tasks[0].features.async_scheduling else SYNC
     findings = [
@@ -117,17 +116,16 @@ def _explore(
         built[:] = [Harness(loaded, context, task.features, kept)]
         return task.scenario(built[0])
 
-    with Exploration(run, limits) as exploration:
-        for path in exploration:
-            _judge(loaded, task, path, built[0], outcome)
-            for gap in host.gaps:
-                outcome.gaps[gap] = None
-            if host.ran_on is not None:
-                where = f"{host.ran_on.file}:{host.ran_on.line}"
-                outcome.doubts.append(f"{where}: {host.ran_on.attribute}")
-                break
-        complete, reasons = exploration.complete, exploration.reasons
-        s = exploration.statistics
+    try:
+        with Exploration(run, limits) as exploration:
+            for path in exploration:
+                _judge(loaded, task, path, built[0], outcome)
+                for gap in host.gaps:
+                    outcome.gaps[gap] = None
+            complete, reasons = exploration.complete, exploration.reasons
+            s = exploration.statistics
+    except RanOn as ran_on:
+        raise Rejected(*ran_on.args, RAN_ON) from None
     outcome.statistics += Statistics(s.wall_seconds, s.paths, s.queries, s.solver_seconds)
     if not complete:
         outcome.doubts += [f"{task.name}: {reason}" for reason in reasons or ("stopped early",)]
@@ -210,12 +208,13 @@ def _propose(
 
 def _from_profile(loaded: Loaded, error: BaseException) -> str | None:
     """Why an exception is no verdict on the text, if it is none."""
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = frames[-1].filename in loaded.host.files if frames else False
-    where = next(
-        (f"{f.filename}:{f.lineno}" for f in reversed(frames) if f.filename in loaded.host.files),
-        "harness",
-    )
+    host = loaded.host
+    frames = host.frames(error)
+    inside = bool(frames) and frames[-1][0] in host.files
+    mine = [f"{file}:{line}" for file, line in frames if file in host.files]
+    where = mine[-1] if mine else "harness"
+    if isinstance(error, RecursionError | MemoryError):
+        raise Rejected(*host.frames(error)[-1], f"{type(error).__name__} while running")
     call = isinstance(error, TypeError) and "argument" in str(error)
     if not inside or call or isinstance(error, AMBIGUOUS):
         return f"{where}: {type(error).__name__}: {clean(str(error))} (text or profile?)"

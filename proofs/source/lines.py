@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-import traceback
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -31,7 +30,7 @@ class Tracer:
 
     def __init__(self, loaded: Loaded) -> None:
         self._layouts = {file: layout(tree) for file, tree in loaded.trees.items()}
-        self._files = loaded.host.files
+        self._host, self._files = loaded.host, loaded.host.files
         self._executed: list[tuple[str, int, int]] = []
         """(file, line, frame number), in order."""
         self._previous: dict[int, int] = {}
@@ -83,11 +82,8 @@ class Tracer:
 
     def raised_at(self, error: BaseException) -> tuple[str, int] | None:
         """The line of the text that raised, if the text did."""
-        frames = traceback.extract_tb(error.__traceback__)
-        innermost = frames[-1] if frames else None
-        if innermost is None or innermost.filename not in self._files:
-            return None
-        return innermost.filename, innermost.lineno or 0
+        frames = self._host.frames(error)
+        return frames[-1] if frames and frames[-1][0] in self._files else None
 
     def behind(self, stored: int | None) -> tuple[str, int]:
         """The line that gave the rows stored at a line their value.

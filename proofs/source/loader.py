@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proofs.source import merging, rewrite
-from proofs.source.errors import SourceError
+from proofs.source.errors import Rejected, SourceError
 from proofs.source.gate import parse
-from proofs.source.host import Host
+from proofs.source.host import RAN_ON, Host, RanOn
 from proofs.source.profile import Profile
 from proofs.source.stubs import resolve, unknown
 from proofs.source.world import LANGUAGE
@@ -78,9 +78,14 @@ def load(texts: Iterable[Text], profile: Profile) -> Loaded:
         code = compile(tree, text.name, "exec", dont_inherit=True)
         try:
             exec(code, namespace)
+        except RanOn as ran_on:
+            raise Rejected(*ran_on.args, RAN_ON) from None
+        except (RecursionError, MemoryError) as error:
+            raise Rejected(text.name, 0, f"{type(error).__name__} while loading") from None
         except (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError,
-                AssertionError, RuntimeError, RecursionError) as error:
-            line = host_line(error, host)
+                AssertionError, RuntimeError) as error:
+            lines = [line for file, line in host.frames(error) if file in host.files]
+            line = lines[-1] if lines else 0
             raise SourceError(
                 f"{text.name}:{line}: the file does not load: {type(error).__name__}: {error}"
             ) from None
@@ -95,16 +100,6 @@ def load(texts: Iterable[Text], profile: Profile) -> Loaded:
         if isinstance(node, ast.Attribute)
     }
     return Loaded(host, classes, trees, frozenset(mentioned), _state(trees))
-
-
-def host_line(error: BaseException, host: Host) -> int:
-    """The innermost line of the text in an exception's traceback."""
-    line, traceback = 0, error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename in host.files:
-            line = traceback.tb_lineno
-        traceback = traceback.tb_next
-    return line
 
 
 def _builtins(host: Host) -> dict[str, Any]:

@@ -12,9 +12,11 @@ import ast
 from collections.abc import Callable, Collection
 from typing import Any
 
-from proofs.symbolic import SymBool, SymInt, SymSeq, Unsupported
+from proofs.symbolic import SymBool, SymInt, SymSeq, Unsupported, sym_min
 
-AND, OR, NOT, MERGE = "_and__", "_or__", "_not__", "_merge__"
+AND, OR, NOT, MERGE, LEAST = "_and__", "_or__", "_not__", "_merge__", "_least__"
+ALL, ANY = "_all__", "_any__"
+"""``and`` and ``or`` where only the truth of the result matters."""
 
 
 # -- the functions ---------------------------------------------------------------------------------
@@ -38,6 +40,48 @@ def either(left: Any, right: Callable[[], Any]) -> Any:
     if type(other) is SymBool or type(other) is bool:
         return left | other
     return left or right()
+
+
+def truth(value: Any) -> Any:
+    """The truth value, symbolic where that of the value is."""
+    kind = type(value)
+    if kind is SymBool:
+        return value
+    if kind is SymInt:
+        return value != 0
+    if kind is SymSeq:
+        return value.length != 0
+    return bool(value)
+
+
+def both_true(left: Any, right: Callable[[], Any]) -> Any:
+    """Whether ``left and right()``."""
+    first = truth(left)
+    if type(first) is not SymBool:
+        return first and truth(right())
+    other = _attempt(lambda: truth(right()))
+    return first & other if other is not _FAILED else bool(first) and truth(right())
+
+
+def either_true(left: Any, right: Callable[[], Any]) -> Any:
+    """Whether ``left or right()``."""
+    first = truth(left)
+    if type(first) is not SymBool:
+        return first or truth(right())
+    other = _attempt(lambda: truth(right()))
+    return first | other if other is not _FAILED else bool(first) or truth(right())
+
+
+def least(items: Any, wanted: Callable[[Any], Any], default: Any) -> Any:
+    """``min((x for x in items if wanted(x)), default=default)``."""
+    found: Any = False
+    best: Any = default
+    for item in items:
+        here = truth(wanted(item))
+        smallest = merge(found, lambda b=best, i=item: sym_min(b, i), lambda i=item: i)
+        best = merge(here, lambda s=smallest: s, lambda b=best: b)
+        found = found | here
+    return best
 
 
 def negated(value: Any) -> Any:
@@ -83,6 +127,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     OR: either,
     NOT: negated,
     MERGE: merge,
+    LEAST: least,
+    ALL: both_true,
+    ANY: either_true,
 }
 
 
@@ -125,6 +172,48 @@ class Merger(ast.NodeTransformer):
         ]
         return ast.copy_location(_joined(AND, pairs), node)
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """``min(x for x in items if c)`` with a default, where ``c`` only computes."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(
+                func=ast.Name(id="min"),
+                args=[
+                    ast.GeneratorExp(
+                        elt=ast.Name(id=item),
+                        generators=[
+                            ast.comprehension(
+                                target=ast.Name(id=target), iter=items, ifs=[wanted], is_async=0
+                            )
+                        ],
+                    )
+                ],
+                keywords=[ast.keyword(arg="default", value=default)],
+            ) if item == target:
+                test = ast.Lambda(
+                    args=ast.arguments(
+                        posonlyargs=[], args=[ast.arg(item)], kwonlyargs=[], kw_defaults=[],
+                        defaults=[],
+                    ),
+                    body=wanted,
+                )
+                return ast.copy_location(_call(LEAST, items, test, default), node)
+        return node
+
+    def _truth(self, test: ast.expr) -> ast.expr:
+        """A test of which only the truth matters."""
+        if isinstance(test, ast.BoolOp) and all(only_computes(v) for v in test.values):
+            name = ALL if isinstance(test.op, ast.And) else ANY
+            return ast.copy_location(_joined(name, [self._truth(v) for v in test.values]), test)
+        visited: ast.expr = self.visit(test)
+        return visited
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        node.test = self._truth(node.test)
+        node.body = [s for part in node.body for s in _listed(self.visit(part))]
+        node.orelse = [s for part in node.orelse for s in _listed(self.visit(part))]
+        return node
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         computes = all(only_computes(operand) for operand in node.values)
         self.generic_visit(node)
@@ -141,7 +230,8 @@ class Merger(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         computes = only_computes(node.body) and only_computes(node.orelse)
-        self.generic_visit(node)
+        node.test = self._truth(node.test)
+        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
         if not computes:
             return node
         return ast.copy_location(
@@ -155,7 +245,9 @@ class Merger(ast.NodeTransformer):
             merged = self._one_assignment(node)
             if merged is not None:
                 return merged
-        self.generic_visit(node)
+        node.test = self._truth(node.test)
+        node.body = [s for part in node.body for s in _listed(self.visit(part))]
+        node.orelse = [s for part in node.orelse for s in _listed(self.visit(part))]
         return node
 
     def _one_assignment(self, node: ast.If) -> ast.AST | None:
@@ -177,7 +269,7 @@ class Merger(ast.NodeTransformer):
         if not only_computes(value):
             return None
         old = ast.Name(target.id, ast.Load())
-        test, value = self.visit(node.test), self.visit(value)
+        test, value = self._truth(node.test), self.visit(value)
         merged = ast.Assign([target], _call(MERGE, test, _thunk(value), _thunk(old)))
         return ast.copy_location(merged, statement)
 
@@ -217,6 +309,10 @@ def only_computes(node: ast.expr) -> bool:
         case ast.Subscript(value=value, slice=ast.Slice(lower=low, upper=high, step=None)):
             return all(only_computes(part) for part in (value, low, high) if part is not None)
     return False
+
+
+def _listed(made: Any) -> list[ast.stmt]:
+    return made if isinstance(made, list) else [made]
 
 
 def _joined(name: str, operands: list[ast.expr]) -> ast.expr:

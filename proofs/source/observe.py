@@ -77,7 +77,7 @@ class Step:
 
     def states(self) -> list[RequestState]:
         """Every request after the step."""
-        return [request_state(self.harness, r) for r in self.harness.everyone]
+        return [request_state(self.harness, r) for r in self.harness.judged]
 
     # -- one decision --------------------------------------------------------------------------
 

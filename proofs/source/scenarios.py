@@ -30,6 +30,20 @@ def step(h: Harness) -> list[Goal]:
     return scheduled(h)
 
 
+def waiting_step(h: Harness) -> list[Goal]:
+    """One step over one waiting request, after any running pass.
+
+    What an earlier running pass does to a waiting request is that some request got rows, that one
+    of them was a prefill, and that budgets shrank.  A stand-in that takes one row, with arbitrary
+    budgets, produces each of these contexts; nothing is claimed about it.
+    """
+    if bool(h.context.bool("a request is running")):
+        h.stand_in("R")
+    h.waiting("W")
+    h.others_wait()
+    return scheduled(h)
+
+
 def running_step(h: Harness) -> list[Goal]:
     """One step over one running request, any number waiting behind."""
     h.running("R")
@@ -53,10 +67,12 @@ def scheduled(h: Harness) -> list[Goal]:
     seen = Step(h, output)
     decisions = seen.decisions()
     h.record(seen, decisions)
-    goals = goals_about(h, [*decisions, seen.totals()])
+    judged = {request.request_id for request in h.judged}
+    about = [d for d in decisions if d.request_id in judged]
+    goals = goals_about(h, [*about, seen.totals()])
     if h.features.async_scheduling:
         goals += goals_about(h, seen.states())
-    for request in h.everyone:
+    for request in h.judged:
         decision = next((d for d in decisions if d.request_id == request.request_id), None)
         in_flight = _in_flight(h, seen, request)
         goals += clause_goals(h, request, in_flight, not h.is_async, decision)
@@ -201,8 +217,9 @@ def whole_loop(async_scheduling: bool) -> list[Task]:
 
     tasks = [
         task("step", step),
-        task("step, KV connector", step, connector=True),
-        task("step, Mamba alignment", step, mamba=True),
+        task("step, KV connector", waiting_step, connector=True),
+        task("running, Mamba alignment", running_step, mamba=True),
+        task("step, Mamba alignment", waiting_step, mamba=True),
         task("preemption", preemption),
         task("preemption, priorities", preemption, priority=True),
         task("booking", booked),

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from proofs.source.errors import Gap
-from proofs.trace import Trace
+from proofs.trace import RequestLine, Trace, TraceStep, Violation
 from proofs.verdict import PROVED, UNDECIDED, VIOLATED, Statistics
 
 REACHABLE = "reachable"
@@ -79,3 +79,54 @@ class SourceReport:
         data = asdict(self)
         data["verdict"] = self.verdict
         return data
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> SourceReport:
+        """Read what ``to_json`` wrote (and a pipe carried).
+
+        Raises:
+            KeyError, TypeError: not such data.
+        """
+        return cls(
+            target=str(data["target"]),
+            version=data["version"],
+            findings=tuple(_finding(found) for found in data["findings"]),
+            statistics=Statistics(**data["statistics"]),
+            dropped=tuple(data["dropped"]),
+            rejected=str(data["rejected"]),
+            notes=tuple(data["notes"]),
+        )
+
+
+def _finding(data: dict[str, Any]) -> Finding:
+    names = ("assumptions", "waivers", "clauses")
+    return Finding(
+        **data
+        | {name: tuple(data[name]) for name in names}
+        | {"gaps": tuple(Gap(**gap) for gap in data["gaps"]), "trace": _trace(data["trace"])}
+    )
+
+
+def _trace(data: dict[str, Any] | None) -> Trace | None:
+    if data is None:
+        return None
+    return Trace(
+        **data
+        | {
+            "steps": tuple(_step(step) for step in data["steps"]),
+            "branches": tuple(data["branches"]),
+            "notes": tuple(data["notes"]),
+        }
+    )
+
+
+def _step(data: dict[str, Any]) -> TraceStep:
+    violated = data["violated"]
+    return TraceStep(
+        **data
+        | {
+            "requests": tuple(RequestLine(**line) for line in data["requests"]),
+            "events": tuple(data["events"]),
+            "violated": Violation(**violated) if violated is not None else None,
+        }
+    )

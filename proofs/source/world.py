@@ -53,6 +53,8 @@ class World:
         self.connector = connector
         self.slots: dict[str, Any] = {}
         """Request id → tokens its KV blocks were last allocated for."""
+        self.never_short: set[str] = set()
+        """Requests the pool always serves."""
         self.short: set[str] = set()
         """Requests for which the pool had no block in this step."""
         self.looked: list[str] = []
@@ -111,7 +113,8 @@ class World:
     ) -> Any:
         """Blocks for the tokens asked for, or None when the pool is too small."""
         name = request.request_id
-        if not bool(self.context.bool(self.name(f"KV blocks for {name}"))):
+        served = name in self.never_short or self.context.bool(self.name(f"KV blocks for {name}"))
+        if not bool(served):
             self.short.add(name)
             return None
         self.slots[name] = (

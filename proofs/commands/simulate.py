@@ -1,0 +1,29 @@
+"""``simulate``: what the padding guard costs a data-parallel group, by load."""
+
+from __future__ import annotations
+
+import argparse
+
+from proofs import simulate
+from proofs.errors import UsageError
+
+EXAMPLES = (
+    "examples:\n"
+    "  python -m proofs simulate\n"
+    "  python -m proofs simulate --ranks 4 --steps 800 --output ranks4.svg"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Ranks, steps, seed and where the plot goes."""
+    simulate.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table and write the plot."""
+    try:
+        return simulate.run(arguments)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"cannot write {arguments.output}: {error.strerror}") from error

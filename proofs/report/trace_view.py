@@ -1,0 +1,178 @@
+"""What every rendering of a trace says, worked out once: text, Markdown and HTML only lay it out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from model.policies import POLICIES
+from proofs.known import BROKEN, expected
+from proofs.trace import RequestLine, Trace, TraceStep, Violation
+from proofs.verdict import VIOLATED
+from spec.config import FLAGS, KNOBS
+from spec.invariants import CATALOGUE
+
+COLUMNS = ("request", "N", "C", "H", "S", "rows n", "drafts", "outcome")
+LEGEND = (
+    "before the step: N tokens held, C computed (optimistic), H rows in flight that will sample, "
+    "S drafts waiting"
+)
+PADDED = " (padded)"
+RAISED = "raised"
+"""The outcome of a request the scheduler died on."""
+PULL = "https://github.com/vllm-project/vllm/pull/"
+
+
+def statement(invariant: str) -> str:
+    """What the invariant promises."""
+    return next((entry.statement for entry in CATALOGUE if entry.id == invariant), invariant)
+
+
+def why(invariant: str) -> str:
+    """Why it is promised; empty for an id the catalogue does not have."""
+    return next((entry.why for entry in CATALOGUE if entry.id == invariant), "")
+
+
+def sources(invariant: str) -> tuple[str, ...]:
+    """The pull requests and files the promise comes from."""
+    return next((entry.sources for entry in CATALOGUE if entry.id == invariant), ())
+
+
+def link(source: str) -> str:
+    """The address of ``#53962``; empty for a source that is not a pull request."""
+    number = source.removeprefix("#")
+    return f"{PULL}{number}" if source.startswith("#") and number.isdigit() else ""
+
+
+def policy_line(trace: Trace) -> str:
+    """The policy with its title and where it was merged."""
+    known = POLICIES.get(trace.policy)
+    if known is None:
+        return trace.policy
+    number = f"#{known.name} " if known.name.isdigit() else ""
+    return f"{number}{known.title} ({known.status})"
+
+
+def policy_label(name: str) -> str:
+    """``#53962``; the policy that never pads is called by what it does."""
+    return f"#{name}" if name.isdigit() else "no padding" if name == "none" else name
+
+
+def knobs(trace: Trace) -> list[tuple[str, str, int]]:
+    """The knobs the trace sets: symbol, name, value."""
+    known = trace.config
+    return [(k.symbol, k.name, int(known[k.name])) for k in KNOBS if k.name in known]
+
+
+def flags_on(trace: Trace) -> list[str]:
+    """The flags that are on, apart from the one that ``trace.mode`` tells."""
+    return [name for name in FLAGS if trace.config.get(name) and name != "async_scheduling"]
+
+
+def config_line(trace: Trace) -> str:
+    """The knobs by symbol, then the flags that are on."""
+    numbers = "  ".join(f"{symbol}={value}" for symbol, _, value in knobs(trace))
+    flags = flags_on(trace)
+    return numbers + ("" if not flags else "  on: " + ", ".join(flags))
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The broken inequality taken apart."""
+
+    left: tuple[tuple[str, int], ...]
+    relation: str
+    right: tuple[tuple[str, int], ...]
+
+
+def sides(violation: Violation) -> Sides:
+    """Named summands left and right of the relation that was promised."""
+    terms = violation.terms.items()
+    left = tuple((name, value) for name, value in terms if name in violation.left_names)
+    right = tuple((name, value) for name, value in terms if name not in violation.left_names)
+    return Sides(left, violation.relation, right or ((str(violation.right), violation.right),))
+
+
+def promised(violation: Violation) -> str:
+    """The promise in names: ``num_computed_tokens + ... <= max_model_len``."""
+    both = sides(violation)
+    left, right = (" + ".join(name for name, _ in side) for side in (both.left, both.right))
+    return f"{left} {both.relation} {right}" if left else f"{violation.left} {both.relation} {right}"
+
+
+def cells(line: RequestLine) -> tuple[str, ...]:
+    """One request in one step, under ``COLUMNS``."""
+    numbers = (
+        line.num_tokens,
+        line.num_computed_tokens,
+        line.num_output_placeholders,
+        line.num_spec_tokens,
+    )
+    rows = f"{line.num_scheduled_tokens}{PADDED if line.is_padded else ''}"
+    drafts = str(line.num_draft_tokens)
+    if line.outcome == RAISED:
+        rows, drafts = "-", "-"
+    outcome = f"{line.outcome}: {line.reason}" if line.reason else line.outcome
+    return (line.request_id, *map(str, numbers), rows, drafts, outcome)
+
+
+def moments(trace: Trace) -> Iterator[tuple[int, list[TraceStep]]]:
+    """The steps by number; data-parallel ranks move in lockstep."""
+    together: dict[int, list[TraceStep]] = {}
+    for step in trace.steps:
+        together.setdefault(step.step, []).append(step)
+    yield from sorted(together.items())
+
+
+def broken_step(trace: Trace) -> TraceStep:
+    """The step in which the promise breaks."""
+    return next(step for step in trace.steps if step.violated is not None)
+
+
+def also_in(trace: Trace) -> list[tuple[str, str]]:
+    """Policies known to break the same promise in the same mode: name, where it was merged.
+
+    Read from the table of known bugs, every cell of which ``check`` proves or refutes anew.
+    """
+    return [
+        (name, POLICIES[name].status)
+        for name in BROKEN
+        if name in POLICIES and expected(name, trace.invariant, trace.mode) == VIOLATED
+    ]
+
+
+def free_of(trace: Trace) -> list[tuple[str, str]]:
+    """Policies known to keep the promise in this mode."""
+    broken = {name for name, _ in also_in(trace)}
+    return [(name, p.status) for name, p in POLICIES.items() if name not in broken]
+
+
+def command(trace: Trace) -> str:
+    """What to run to see it again."""
+    if trace.target:
+        what = trace.target
+    elif trace.source is not None:
+        what = f"--source {shlex.quote(str(trace.source['file']))}"
+    else:
+        what = f"--policy {shlex.quote(trace.policy)}"
+    return f"python -m proofs check {what} --only {shlex.quote(trace.invariant)}"
+
+
+def where(trace: Trace) -> str:
+    """``file:line`` of the source behind the violation; empty for a policy of the model."""
+    return "" if trace.source is None else f"{trace.source['file']}:{trace.source['line']}"
+
+
+def branch_lines(trace: Trace) -> list[str]:
+    """The branch decisions of the source that led there, in the order they were taken."""
+    return [f"{b['file']}:{b['line']} {'taken' if b['taken'] else 'not taken'}" for b in trace.branches]
+
+
+def excerpt_line(trace: Trace, file: str, line: int) -> str:
+    """One line of the embedded source text, stripped; empty if it is not in the trace."""
+    for excerpt in trace.excerpts:
+        index = line - int(excerpt["first"])
+        if excerpt["file"] == file and 0 <= index < len(excerpt["lines"]):
+            return str(excerpt["lines"][index]).strip()
+    return ""

@@ -1,0 +1,19 @@
+"""Each assumption that can be dropped is needed: without it the recommended policy breaks."""
+
+from __future__ import annotations
+
+import pytest
+
+from proofs.necessity import CORNERS, without
+from proofs.symbolic import Limits
+
+
+@pytest.mark.parametrize("assumption", CORNERS)
+def test_dropping_an_assumption_breaks_a_promise(assumption: str) -> None:
+    trace = without(assumption, Limits(seconds=60))
+    assert trace is not None, f"{assumption} seems not to be needed: drop it, or show why it is"
+    assert trace.violation.id == CORNERS[assumption][0]
+
+
+def test_what_cannot_be_dropped_is_not_claimed_to_be_needed() -> None:
+    assert without("output-in-order", Limits()) is None
