@@ -141,7 +141,7 @@ def _explore(
     for start, result in known:
         if clauses <= start and not (start - clauses) & result.supposed:
             return result.without(start - clauses)
-    result = _explore_body(name, policy, mode, clauses, limits)
+    result = explore_body(name, policy, mode, clauses, limits)
     if not result.incomplete:  # what a deadline cut is not worth keeping
         known.append((clauses, result))
     return result
@@ -154,9 +154,10 @@ def _policy_as_seen(name: str, policy: PaddingPolicy) -> Any:
     return policy.clamps_running if name == "running-pass" else None
 
 
-def _explore_body(
+def explore_body(
     name: str, policy: PaddingPolicy, mode: str, clauses: Iterable[str], limits: Limits
 ) -> BodyResult:
+    """Every path of one body under some clauses, every goal at its end."""
     result = BodyResult(name)
     configs: list[Config] = []
     supposed: set[str] = set()

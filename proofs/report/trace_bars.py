@@ -163,8 +163,17 @@ def _bar(trace: Trace, line: RequestLine, axis: Axis) -> Html:
 def _blocks(axis: Axis, start: int, end: int, kind: str) -> list[Html]:
     start, end = max(start, axis.low), min(end, axis.high)
     pieces = [(t, t + 1) for t in range(start, end)] if axis.single else [(start, end)]
+    limit = axis.high if axis.limit is None else axis.limit
     return [
-        tag("rect", class_=kind, x=axis.x(a), y=TOP, width=_width(axis, b - a), height=HEIGHT, rx=2)
+        tag(
+            "rect",
+            class_=f"{kind} over" if a >= limit and kind != "computed" else kind,
+            x=axis.x(a),
+            y=TOP,
+            width=_width(axis, b - a),
+            height=HEIGHT,
+            rx=2,
+        )
         for a, b in pieces
         if b > a
     ]

@@ -1,0 +1,133 @@
+"""What ``--source`` accepts: a file, a checkout, or ``REV:path`` in a git checkout.
+
+Files are read as text; git is asked for a blob and runs nothing of the checkout.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from proofs.source.errors import CANNOT_TELL, SourceError
+from proofs.source.fetch import FOLDER, KEPT, SCHEDULER
+from proofs.source.gate import MAX_BYTES
+from proofs.source.loader import Text
+
+GIT_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The texts of one scheduler and how a report calls them."""
+
+    name: str
+    texts: tuple[Text, ...]
+
+
+def read_source(given: str) -> Source:
+    """The scheduler a user means by ``given``, with the sibling files it is loaded with.
+
+    Raises:
+        SourceError: nothing readable there, or no scheduler in it.
+    """
+    path = Path(given)
+    if path.is_dir():
+        return _directory(path)
+    if path.is_file():
+        return Source(given, tuple(_siblings(path.parent, path.name)))
+    revision, colon, inside = given.partition(":")
+    if colon and revision and inside:
+        return _revision(revision, inside, Path.cwd())
+    raise SourceError(
+        f"{given}: no such file or directory; a scheduler file, a checkout, or REV:path "
+        "inside a git checkout is expected"
+    )
+
+
+def _directory(path: Path) -> Source:
+    """A checkout: the usual place, or the only scheduler file in it."""
+    usual = path / FOLDER
+    if (usual / SCHEDULER).is_file():
+        return Source(str(usual / SCHEDULER), tuple(_siblings(usual, SCHEDULER)))
+    if (path / SCHEDULER).is_file():
+        return Source(str(path / SCHEDULER), tuple(_siblings(path, SCHEDULER)))
+    found = sorted(
+        file for file in path.rglob("*scheduler*.py") if "test" not in file.name and _defines(file)
+    )
+    if not found:
+        raise SourceError(f"{path}: no {FOLDER}{SCHEDULER} in it, nor another scheduler file")
+    if len(found) > 1:
+        names = ", ".join(str(file.relative_to(path)) for file in found[:4])
+        raise SourceError(f"{path}: several scheduler files ({names}); name the one to check")
+    return Source(str(found[0]), tuple(_siblings(found[0].parent, found[0].name)))
+
+
+def _defines(file: Path) -> bool:
+    """Whether a file has a ``schedule`` method (by its text)."""
+    try:
+        return "def schedule(" in _read(file)
+    except SourceError:
+        return False
+
+
+def _siblings(folder: Path, name: str) -> list[Text]:
+    """The file and those it is loaded with, in loading order."""
+    if name not in KEPT:
+        return [Text(name, _read(folder / name))]
+    return [
+        Text(file, _read(folder / file))
+        for file in KEPT
+        if file == name or (folder / file).is_file()
+    ]
+
+
+def _read(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return _decoded(str(file), opened.read(MAX_BYTES + 1))
+    except OSError as error:
+        raise SourceError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+
+def _decoded(name: str, content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise SourceError(f"{name}: not a text file in UTF-8") from None
+
+
+# -- git -------------------------------------------------------------------------------------------
+
+
+def _revision(revision: str, inside: str, checkout: Path) -> Source:
+    """The file as of a revision, with its siblings as of the same revision."""
+    path = PurePosixPath(inside)
+    name = path.name if path.suffix == ".py" else SCHEDULER
+    folder = path.parent if path.suffix == ".py" else path / FOLDER
+    wanted = KEPT if name in KEPT else (name,)
+    texts = []
+    for file in wanted:
+        content = _show(checkout, f"{revision}:{folder / file}")
+        if content is not None:
+            texts.append(Text(file, _decoded(file, content)))
+        elif file == name:
+            raise SourceError(
+                f"{revision}:{inside}: git knows no such file (in {checkout}); "
+                "check the revision and the path"
+            )
+    return Source(f"{revision}:{inside}", tuple(texts))
+
+
+def _show(checkout: Path, what: str) -> bytes | None:
+    """A blob, or None if there is none."""
+    if what.startswith("-"):
+        raise SourceError(f"{what}: a revision does not begin with '-'")
+    command = ["git", "-C", str(checkout), "cat-file", "blob", what]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=GIT_SECONDS, check=False)
+    except FileNotFoundError:
+        raise SourceError("git is not installed: REV:path needs it", CANNOT_TELL) from None
+    except subprocess.TimeoutExpired:
+        raise SourceError(f"git did not answer within {GIT_SECONDS} s", CANNOT_TELL) from None
+    return done.stdout if done.returncode == 0 else None

@@ -1,0 +1,115 @@
+"""Checking published releases, and the matrix of release against invariant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from proofs.source.errors import SourceError
+from proofs.source.fetch import PADDED, fetch_release
+from proofs.source.inputs import read_source
+from proofs.source.sandbox import Job, Limit, check_in_sandbox
+from proofs.source.verdicts import Finding, SourceReport
+from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED
+from spec.invariants import IDS
+
+
+def check_release(
+    version: str,
+    *,
+    whole_loop: bool = False,
+    modes: Sequence[str] = MODES,
+    limit: Limit | None = None,
+) -> SourceReport:
+    """Fetch a release and check it.
+
+    Raises:
+        SourceError: the release cannot be fetched.
+    """
+    release = fetch_release(version)
+    job = Job(release.texts, f"vLLM {version}", version, whole_loop, tuple(modes))
+    return check_in_sandbox(job, limit)
+
+
+def check_given(
+    given: str,
+    *,
+    whole_loop: bool = False,
+    modes: Sequence[str] = MODES,
+    limit: Limit | None = None,
+    profile: str = "",
+) -> SourceReport:
+    """Check what ``--source`` names: a file, a checkout, or ``REV:path``.
+
+    Raises:
+        SourceError: nothing readable there, or no scheduler.
+    """
+    source = read_source(given)
+    job = Job(source.texts, source.name, None, whole_loop, tuple(modes), profile)
+    return check_in_sandbox(job, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Release × invariant: the findings, and why a release is missing."""
+
+    reports: tuple[SourceReport, ...]
+    failures: tuple[tuple[str, str], ...]
+    """(version, why it could not be checked)."""
+
+    def cell(self, version: str, invariant: str) -> str:
+        """One cell as text: ``ok``, ``VIOLATED :819``, ``undecided`` or ``-``."""
+        report = next((r for r in self.reports if r.version == version), None)
+        found = [f for f in report.findings if f.invariant == invariant] if report else []
+        return _cell(found)
+
+    def lines(self) -> list[str]:
+        """The matrix as lines of text, violated cells with the source line behind them."""
+        versions = [report.version or report.target for report in self.reports]
+        width = max(map(len, IDS)) + 2
+        cells = {v: {i: self.cell(v, i) for i in IDS} for v in versions}
+        columns = {v: max([len(v), *map(len, cells[v].values())]) + 2 for v in versions}
+        head = "".ljust(width) + "".join(v.ljust(columns[v]) for v in versions)
+        rows = [
+            i.ljust(width) + "".join(cells[v][i].ljust(columns[v]) for v in versions) for i in IDS
+        ]
+        return [head.rstrip(), *(row.rstrip() for row in rows)]
+
+
+def _cell(findings: Iterable[Finding]) -> str:
+    """The worst of both scheduling modes; which mode, if only one is violated."""
+    found = list(findings)
+    violated = [f for f in found if f.verdict == VIOLATED]
+    if violated:
+        only = f" {violated[0].mode}" if len(violated) < len(found) else ""
+        return f"VIOLATED :{violated[0].line}{only}"
+    if any(f.verdict == UNDECIDED for f in found):
+        return UNDECIDED
+    return "ok" if any(f.verdict == PROVED for f in found) else "-"
+
+
+def releases_matrix(
+    versions: Sequence[str] = PADDED,
+    jobs: int = 2,
+    *,
+    whole_loop: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Matrix:
+    """Check many releases, each in a process of its own, ``jobs`` at a time."""
+
+    def one(version: str) -> SourceReport | tuple[str, str]:
+        try:
+            report = check_release(version, whole_loop=whole_loop)
+        except SourceError as error:
+            return version, str(error)
+        if progress is not None:
+            progress(version)
+        return report
+
+    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
+        results = list(pool.map(one, versions))
+    return Matrix(
+        tuple(r for r in results if isinstance(r, SourceReport)),
+        tuple(r for r in results if not isinstance(r, SourceReport)),
+    )
