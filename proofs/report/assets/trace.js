@@ -18,7 +18,7 @@
       if (row.dataset.step === number) row.setAttribute("aria-current", "step");
       else row.removeAttribute("aria-current");
     }
-    position.textContent = `Step ${current + 1} of ${panels.length}`;
+    position.textContent = `Step ${number} (${current + 1} of ${panels.length})`;
     button("back").disabled = current === 0;
     button("forward").disabled = current === panels.length - 1;
     button("broken").setAttribute("aria-pressed", String(current === broken));
