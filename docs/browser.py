@@ -45,7 +45,14 @@ class Browser:
         ]
         # Chromium reads its commands from descriptor 3 and answers on 4.
         self._process = subprocess.Popen(
-            ["bash", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "-", executable, *arguments],
+            [
+                "bash",
+                "-c",
+                f'exec "$@" 3<&{to_browser} 4>&{from_browser}',
+                "-",
+                executable,
+                *arguments,
+            ],
             pass_fds=(to_browser, from_browser),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -168,9 +175,15 @@ class Browser:
             method, parameters = event.get("method"), event.get("params", {})
             if method == "Runtime.exceptionThrown":
                 told.append(str(parameters["exceptionDetails"].get("text")))
-            elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning"):
+            elif method == "Runtime.consoleAPICalled" and parameters["type"] in (
+                "error",
+                "warning",
+            ):
                 told.append(f"console.{parameters['type']}")
-            elif method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
+            elif method == "Log.entryAdded" and parameters["entry"]["level"] in (
+                "error",
+                "warning",
+            ):
                 told.append(parameters["entry"]["text"])
             elif method == "Network.requestWillBeSent" and parameters.get("type") != "Document":
                 told.append(f"asks for {parameters['request']['url']}")

@@ -36,6 +36,11 @@ class GoalResult:
     error: str = ""
     """The exception behind a refuted ``no-reachable-assert``."""
 
+    @property
+    def is_settled(self) -> bool:
+        """Refuted in a corner as plain as corners get: further paths add nothing."""
+        return self.refuted and self.features is not None and len(self.features) <= 1
+
 
 @dataclass(slots=True)
 class BodyResult:
@@ -191,7 +196,8 @@ def _judge(path: Path[list[Goal]], config: Config, result: BodyResult) -> None:
         _goal(result, goals[0]).error = f"{type(path.error).__name__}: {path.error}"
     batches: dict[tuple[str, ...], list[Goal]] = {}
     for goal in goals:
-        batches.setdefault(tuple(sorted(goal.granted)), []).append(goal)
+        if not _goal(result, goal).is_settled:
+            batches.setdefault(tuple(sorted(goal.granted)), []).append(goal)
     for batch in batches.values():
         claims = {str(index): goal.formula for index, goal in enumerate(batch)}
         answers = path.prove_all(claims, tracked=batch[0].granted)

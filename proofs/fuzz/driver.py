@@ -10,6 +10,7 @@ from model.policies import PaddingPolicy
 from proofs.fuzz.draws import Draw, Groups, Tape, pick, seldom
 from proofs.fuzz.execution import Breach, Execution, Failure
 from proofs.fuzz.inputs import DrawnWorld, draw_config, draw_prompt
+from spec.config import Config
 from spec.invariants import IDS
 
 MOST_STEPS = 60
@@ -24,6 +25,14 @@ class Goal:
     only: frozenset[str] = frozenset(IDS)
     async_scheduling: bool | None = None
     """Fixes the scheduling mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What an execution starts from."""
+
+    config: Config
+    num_ranks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,8 @@ def random_run(goal: Goal, seed: int, index: int) -> Run:
 def play(goal: Goal, tape: Tape) -> Run:
     """Play an execution to its end, its first breach, or the end of the tape."""
     tape.next_group()
-    execution = begin(tape, goal.policy, goal.only, goal.async_scheduling)
+    setup = draw_setup(tape, goal.async_scheduling)
+    execution = begin(tape, setup, goal.policy, goal.only)
     breach = None
     while breach is None and tape.next_group():
         enter(tape, execution)
@@ -57,17 +67,17 @@ def play(goal: Goal, tape: Tape) -> Run:
     return Run(execution.num_steps, tape.groups, breach, failure)
 
 
+def draw_setup(draw: Draw, async_scheduling: bool | None = None) -> Setup:
+    """A legal configuration on one to three ranks; ``async_scheduling`` fixes the mode."""
+    return Setup(draw_config(draw, async_scheduling), pick(draw, (1, 1, 1, 2, 3)))
+
+
 def begin(
-    draw: Draw,
-    policy: PaddingPolicy,
-    only: Collection[str] = IDS,
-    async_scheduling: bool | None = None,
+    draw: Draw, setup: Setup, policy: PaddingPolicy, only: Collection[str] = IDS
 ) -> Execution:
-    """An execution of no steps yet, on one to three ranks."""
-    config = draw_config(draw, async_scheduling)
-    ranks = pick(draw, (1, 1, 1, 2, 3))
-    worlds = [DrawnWorld(draw, config) for _ in range(ranks)]
-    return Execution(config, policy, worlds, only)
+    """An execution of no steps yet, whose worlds draw their answers."""
+    worlds = [DrawnWorld(draw, setup.config) for _ in range(setup.num_ranks)]
+    return Execution(setup.config, policy, worlds, only)
 
 
 def enter(draw: Draw, execution: Execution) -> None:

@@ -6,6 +6,8 @@ Hypothesis adds is its search and its shrinking.  Needs the ``test`` extra.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import ClassVar
 
 from hypothesis import HealthCheck, Phase, settings
@@ -19,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 from model.policies import PaddingPolicy
-from proofs.fuzz.driver import MOST_REQUESTS, abort, arrive, begin
+from proofs.fuzz.driver import MOST_REQUESTS, Setup, abort, arrive, begin, draw_setup
 from proofs.fuzz.execution import Execution, Failure
 from proofs.fuzz.profiles import Profile
 from spec.invariants import IDS
@@ -36,11 +38,22 @@ class Broken(AssertionError):
 class DrawnByHypothesis:
     """A source of choices: Hypothesis decides, and later shrinks towards the low end."""
 
-    def __init__(self, data: st.DataObject) -> None:
-        self.data = data
+    def __init__(self, draw: Callable[[st.SearchStrategy[int]], int]) -> None:
+        self.draw = draw
 
     def integer(self, low: int, high: int) -> int:
-        return self.data.draw(st.integers(low, high))
+        return self.draw(_between(low, high))
+
+
+@cache
+def _between(low: int, high: int) -> st.SearchStrategy[int]:
+    return st.integers(low, high)
+
+
+@st.composite
+def setups(draw: st.DrawFn) -> Setup:
+    """A legal configuration and a number of ranks."""
+    return draw_setup(DrawnByHypothesis(draw))
 
 
 class SchedulerMachine(RuleBasedStateMachine):
@@ -50,18 +63,17 @@ class SchedulerMachine(RuleBasedStateMachine):
     only: ClassVar[frozenset[str]]
     execution: Execution
 
-    @initialize(data=st.data())
-    def configure(self, data: st.DataObject) -> None:
-        """A legal configuration and its worlds."""
-        self.draw = DrawnByHypothesis(data)
-        self.execution = begin(self.draw, self.policy, self.only)
+    @initialize(setup=setups(), data=st.data())
+    def configure(self, setup: Setup, data: st.DataObject) -> None:
+        """The ranks and their worlds, which ask ``data`` whenever the scheduler asks them."""
+        self.draw = DrawnByHypothesis(data.draw)
+        self.execution = begin(self.draw, setup, self.policy, self.only)
 
     @precondition(lambda self: len(self.execution.arrivals) < MOST_REQUESTS)
     @rule()
     def a_request_arrives(self) -> None:
         arrive(self.draw, self.execution)
 
-    @precondition(lambda self: self.execution.has_work)
     @rule()
     def every_rank_steps(self) -> None:
         self._advance()
@@ -87,9 +99,7 @@ def hunt(
     policy: PaddingPolicy, profile: Profile, only: frozenset[str] = frozenset(IDS)
 ) -> Failure | None:
     """The smallest failing execution Hypothesis finds, if it finds one."""
-    machine = type(
-        f"Machine{policy.name}", (SchedulerMachine,), {"policy": policy, "only": only}
-    )
+    machine = type(f"Machine{policy.name}", (SchedulerMachine,), {"policy": policy, "only": only})
     try:
         run_state_machine_as_test(
             machine,

@@ -104,13 +104,13 @@ def chart(trace: Trace, lane: Lane, axis: Axis) -> Html:
     heading = tag(
         "tr",
         tag("th", "step", scope="col"),
-        tag("th", tag("span", "tokens", class_="hidden"), _ruler(axis), scope="col", class_="chart"),
+        tag(
+            "th", tag("span", "tokens", class_="hidden"), _ruler(axis), scope="col", class_="chart"
+        ),
         tag("th", "rows", scope="col", class_="n"),
     )
     caption = tag("caption", "request ", tag("b", request), f" on rank {rank}")
-    return tag(
-        "table", caption, tag("thead", heading), tag("tbody", rows), class_="lane"
-    )
+    return tag("table", caption, tag("thead", heading), tag("tbody", rows), class_="lane")
 
 
 def legend() -> Html:
@@ -118,10 +118,18 @@ def legend() -> Html:
     return tag(
         "ul",
         (
-            tag("li", _svg(tag("rect", class_=kind, x="2", y="2", width="12", height="12"), 16, 16), f" {text}")
+            tag(
+                "li",
+                _svg(tag("rect", class_=kind, x="2", y="2", width="12", height="12"), 16, 16),
+                f" {text}",
+            )
             for kind, text in LEGEND
         ),
-        tag("li", _svg(tag("line", class_="limit", x1="8", x2="8", y1="0", y2="16"), 16, 16), " L, max_model_len"),
+        tag(
+            "li",
+            _svg(tag("line", class_="limit", x1="8", x2="8", y1="0", y2="16"), 16, 16),
+            " L, max_model_len",
+        ),
         class_="legend",
     )
 
@@ -203,7 +211,11 @@ def _ruler(axis: Axis) -> Html:
         at = axis.high if beyond else axis.limit
         text = f"L = {axis.limit}{' →' if beyond else ''}"
         parts.append(_label(axis, at, text, "end" if beyond else "middle", "tick limit"))
-        parts += [] if beyond else [tag("line", class_="limit", x1=axis.x(at), x2=axis.x(at), y1=16, y2=20)]
+        parts += (
+            []
+            if beyond
+            else [tag("line", class_="limit", x1=axis.x(at), x2=axis.x(at), y1=16, y2=20)]
+        )
     return _svg(join(parts), "100%", 20)
 
 

@@ -154,7 +154,9 @@ def _moment(number: int, steps: list[TraceStep]) -> Html:
     mark = tag("span", "breaks here", class_="tag")
     return tag(
         "section",
-        tag("h3", f"Step {number} ", mark if violated is not None else "", id=f"step-{number}-title"),
+        tag(
+            "h3", f"Step {number} ", mark if violated is not None else "", id=f"step-{number}-title"
+        ),
         (_rank(step, len(steps) > 1) for step in steps),
         tag("p", violated.sentence, class_="sentence") if violated is not None else "",
         class_="step broken" if violated is not None else "step",
@@ -169,7 +171,9 @@ def _rank(step: TraceStep, several: bool) -> Html:
     return tag(
         "div",
         tag("p", tag("b", f"Rank {step.rank}")) if several else "",
-        tag("ul", (tag("li", event) for event in step.events), class_="events") if step.events else "",
+        tag("ul", (tag("li", event) for event in step.events), class_="events")
+        if step.events
+        else "",
         _requests(step) if step.requests else "",
         tag("p", tag("b", "Decision: "), step.decision),
         _booked(step) if step.booked else "",

@@ -40,9 +40,7 @@ def heading(trace: Trace) -> Html:
         tag("p", "schedproof counterexample: ", tag("b", "violated"), class_="eyebrow"),
         tag("h1", trace.invariant),
         tag("p", statement(trace.invariant), class_="promise"),
-        tag(
-            "p", why(trace.invariant), " ", (join(" ", item) for item in links), class_="why"
-        ),
+        tag("p", why(trace.invariant), " ", (join(" ", item) for item in links), class_="why"),
         tag("ul", (tag("li", chip) for chip in chips), class_="chips"),
     )
 
@@ -62,7 +60,10 @@ def equation(trace: Trace) -> Html:
                 parts.append(tag("span", "+", class_="sign"))
             parts.append(_term(name, value))
         if len(terms) > 1:
-            parts += [tag("span", "=", class_="sign"), tag("span", tag("b", str(total)), class_="term")]
+            parts += [
+                tag("span", "=", class_="sign"),
+                tag("span", tag("b", str(total)), class_="term"),
+            ]
     about = f" for request {violation.request}" if violation.request else ""
     return tag(
         "section",

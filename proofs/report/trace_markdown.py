@@ -81,7 +81,9 @@ def render(trace: Trace, heading: int = 2) -> str:
     lines += [f"> {escape(note)}\n" for note in trace.notes]
     same = also_in(trace)
     if same:
-        told = ", ".join(f"{escape(policy_label(name))} ({escape(status)})" for name, status in same)
+        told = ", ".join(
+            f"{escape(policy_label(name))} ({escape(status)})" for name, status in same
+        )
         lines += [f"**Policies that break it** ({trace.mode}): {told}", ""]
     lines += ["**See it again:**", "", "```sh", command(trace), "```", "", f"<sub>{LEGEND}</sub>"]
     text = "\n".join(lines)

@@ -98,7 +98,9 @@ def promised(violation: Violation) -> str:
     """The promise in names: ``num_computed_tokens + ... <= max_model_len``."""
     both = sides(violation)
     left, right = (" + ".join(name for name, _ in side) for side in (both.left, both.right))
-    return f"{left} {both.relation} {right}" if left else f"{violation.left} {both.relation} {right}"
+    return (
+        f"{left} {both.relation} {right}" if left else f"{violation.left} {both.relation} {right}"
+    )
 
 
 def cells(line: RequestLine) -> tuple[str, ...]:
@@ -166,7 +168,9 @@ def where(trace: Trace) -> str:
 
 def branch_lines(trace: Trace) -> list[str]:
     """The branch decisions of the source that led there, in the order they were taken."""
-    return [f"{b['file']}:{b['line']} {'taken' if b['taken'] else 'not taken'}" for b in trace.branches]
+    return [
+        f"{b['file']}:{b['line']} {'taken' if b['taken'] else 'not taken'}" for b in trace.branches
+    ]
 
 
 def excerpt_line(trace: Trace, file: str, line: int) -> str:

@@ -96,7 +96,7 @@ def check_mode(
     findings = [
         _finding(loaded, outcome, invariant, mode, scope, kept)
         for invariant in IDS
-        if invariant in outcome.spoken or invariant == ASSERT
+        if invariant in outcome.spoken or invariant == ASSERT or outcome.doubts
     ]
     return findings, dropped, statistics
 
@@ -119,7 +119,7 @@ def _explore(
     try:
         with Exploration(run, limits) as exploration:
             for path in exploration:
-                _judge(loaded, task, path, built[0], outcome)
+                _judge(loaded, task, path, built[0] if built else None, outcome)
                 for gap in host.gaps:
                     outcome.gaps[gap] = None
             complete, reasons = exploration.complete, exploration.reasons
@@ -134,7 +134,11 @@ def _explore(
 
 
 def _judge(
-    loaded: Loaded, task: Task, path: Path[list[Goal]], harness: Harness, outcome: Outcome
+    loaded: Loaded,
+    task: Task,
+    path: Path[list[Goal]],
+    harness: Harness | None,
+    outcome: Outcome,
 ) -> None:
     """Put every goal of one path to the solver."""
     if path.unsupported:
@@ -144,11 +148,12 @@ def _judge(
         if not outcome.claims:
             return
         doubt = _from_profile(loaded, path.error)
-        if doubt is not None:
-            outcome.doubts.append(doubt)
+        if doubt is not None or harness is None:
+            outcome.doubts.append(doubt or f"the scheduler cannot be built: {path.error}")
         else:
             _propose(path, task, harness, ASSERT, True, outcome)
         return
+    assert harness is not None
     wanted = [g for g in path.value or [] if outcome.claims or g.claim is None]
     for granted, goals in _grouped(wanted):
         answers = path.prove_all({str(i): g.formula for i, g in enumerate(goals)}, (), granted)

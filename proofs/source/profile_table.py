@@ -82,9 +82,9 @@ kv_cache_config.needs_kv_cache_zeroing              | const  | False   | | | zer
 kv_cache_config.hisparse_host_num_blocks            | const  | None    | 0.33 | | off
 kv_cache_config.kv_cache_groups                     | world  |         | | | one group
 kv_cache_group.kv_cache_spec                        | object | kv_cache_spec | | |
-kv_cache_spec.prefix_replay_tokens                  | const  | 0       | 0.31 | | bounded replay off
-kv_cache_spec.prefill_checkpoint_alignment          | const  | None    | 0.31 | | no internal Mamba checkpoints
-kv_cache_spec.num_prefill_checkpoint_blocks         | const  | 0       | 0.31 | | no internal Mamba checkpoints
+kv_cache_spec.prefix_replay_tokens                  | const  | 0       | 0.30 | | bounded replay off
+kv_cache_spec.prefill_checkpoint_alignment          | const  | None    | 0.30 | | no internal Mamba checkpoints
+kv_cache_spec.num_prefill_checkpoint_blocks         | const  | 0       | 0.30 | | no internal Mamba checkpoints
 # --- names the files import -------------------------------------------------------------------
 import RequestStatus                                | python | | | | vLLM's statuses
 import PauseState                                   | python | | | | never paused
@@ -136,12 +136,12 @@ import MambaSpec                                    | python | | | | the spec of
 import SupportsHMA                                  | class  | | | | a plain connector
 import RoutedExpertsManager                         | class  | | | 0.30 | off
 import HybridKVCacheCoordinator                     | class  | | | 0.26 | one group
-import get_mamba_prefill_checkpoint_position        | python | | 0.31 | | last block boundary of a prefill
-import is_mamba_prefill_checkpoint_valid            | call   | False | 0.31 | | no internal Mamba checkpoints
-import KV_FETCH_STAGES                              | const  | ('a', 'b', 'c') | 0.33 | | statistics
-import KV_FETCH_COMPLETED_WAITING                   | const  | 'a' | 0.33 | | statistics
-import KV_FETCH_IN_PROGRESS                         | const  | 'b' | 0.33 | | statistics
-import KV_FETCH_WAITING_TO_START                    | const  | 'c' | 0.33 | | statistics
+import get_mamba_prefill_checkpoint_position        | python | | 0.30 | | last block boundary of a prefill
+import is_mamba_prefill_checkpoint_valid            | call   | False | 0.30 | | no internal Mamba checkpoints
+import KV_FETCH_STAGES                              | const  | ('a', 'b', 'c') | 0.32 | | statistics
+import KV_FETCH_COMPLETED_WAITING                   | const  | 'a' | 0.32 | | statistics
+import KV_FETCH_IN_PROGRESS                         | const  | 'b' | 0.32 | | statistics
+import KV_FETCH_WAITING_TO_START                    | const  | 'c' | 0.32 | | statistics
 import current_platform                             | object | | 0.29 | |
 current_platform.is_xpu()                           | call   | False | 0.29 | | not an XPU
 # --- the KV cache manager ---------------------------------------------------------------------
@@ -272,8 +272,8 @@ scheduler.deferred_loads                            | state  | initial | 0.33 | 
 scheduler._inflight_prefills                        | state  | sink | | | only sizes a reservation
 scheduler._pause_state                              | state  | initial | | | the engine is not paused
 scheduler._pending_encoder_input_ids                | state  | initial | 0.31 | | no multi-modal input
-scheduler._kv_fetch_stages                          | state  | initial | 0.33 | | statistics
-scheduler._kv_fetch_counts                          | state  | initial | 0.33 | | statistics
+scheduler._kv_fetch_stages                          | state  | initial | 0.32 | | statistics
+scheduler._kv_fetch_counts                          | state  | initial | 0.32 | | statistics
 scheduler._skip_zero_block_ids                      | state  | initial | 0.26 | | zeroing changes no decision
 scheduler._re_block_ids                             | state  | initial | | 0.30 | routed experts off
 scheduler._spec_token_placeholders                  | state  | harness | | | K placeholders

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
 from proofs.source.host import Host
 from proofs.source.profile import Row
@@ -94,6 +94,18 @@ class UnknownMeta(SealedMeta):
     def __instancecheck__(cls, instance: object) -> bool:
         _unknown(cls, " (isinstance)")
 
+    def __iter__(cls) -> Iterator[Any]:
+        _unknown(cls, " (iterated)")
+
+    def __contains__(cls, item: object) -> bool:
+        _unknown(cls, " (membership)")
+
+    def __getitem__(cls, key: object) -> Any:
+        _unknown(cls, "[...]")
+
+    def __len__(cls) -> int:
+        _unknown(cls, " (length)")
+
     def __bool__(cls) -> bool:
         _unknown(cls, " (truth value)")
 
@@ -104,7 +116,7 @@ class UnknownMeta(SealedMeta):
         return id(cls)
 
 
-def _unknown(cls: type, use: str) -> Any:
+def _unknown(cls: type, use: str) -> NoReturn:
     host: Host = type.__getattribute__(cls, "_Unknown__host")
     name: str = type.__getattribute__(cls, "__name__")
     host.unprofiled(f"import {name}" if use == "()" else f"import {name}{use}")
