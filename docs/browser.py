@@ -169,7 +169,7 @@ class Browser:
 
     @property
     def complaints(self) -> list[str]:
-        """Console errors and warnings, uncaught exceptions, and every request but the page's own."""
+        """Console errors and warnings, exceptions, and every request but the page's own."""
         told = []
         for event in self.events:
             method, parameters = event.get("method"), event.get("params", {})

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from model.engine import request_state
 from model.output import book_output, propose_drafts
+from model.planning import threshold_in_force
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Scheduled, Step
@@ -40,14 +41,21 @@ def arrival(h: Harness) -> None:
 
 def first_decision(h: Harness) -> None:
     """A step nothing is scheduled in yet: its budgets are whole, its threshold is in force."""
-    scheduler = Scheduler(h.config, h.policy, ArbitraryWorld(h))
+    config = h.config
+    scheduler = Scheduler(config, h.policy, ArbitraryWorld(h))
     step = scheduler.begin_step()
-    h.must_keep(step_clauses(h.config, StepSoFar(step, 0, False, h.integer("running", 0))))
+    h.must_keep(step_clauses(config, StepSoFar(step, 0, False, h.integer("running", 0))))
     untouched = all_of(
-        step.token_budget == h.config.max_num_scheduled_tokens,
-        step.input_budget == h.config.max_num_batched_tokens,
+        step.token_budget == config.max_num_scheduled_tokens,
+        step.input_budget == config.max_num_batched_tokens,
     )
     h.goals.append(Goal("progress", "whole-budget-first", untouched))
+    # The arbitrary step of the other bodies (``Harness.step``) has one of these thresholds.
+    unfinished = h.integer("num_unfinished", 0)
+    spared = all_of(config.exempt_only_request, unfinished <= 1)
+    in_force = threshold_in_force(config, unfinished)
+    known = in_force == ite(spared, 0, config.long_prefill_token_threshold)
+    h.goals.append(Goal("uniform-decode", "threshold-in-force", known))
 
 
 def running(h: Harness) -> None:

@@ -21,6 +21,9 @@ COMMANDS: dict[str, str] = {
     "explain": "explain one of them",
     "fuzz": "look for a violation by random executions, with the runner attached",
     "simulate": "simulate what padding costs a data-parallel group, by load",
+    "trace": "show a saved counterexample as text, Markdown, HTML, JSON or ITF",
+    "gate": "check a changed scheduler file, and compare it with its merge base",
+    "completion": "print a completion script for bash or zsh",
     "table": "print the table of policies against invariants (for the README)",
     "bench": "measure what checking costs",
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -13,13 +15,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from model.policies import POLICIES, RECOMMENDED
-from proofs import campaign
+from proofs import baseline, campaign
 from proofs.campaign import Outcome
 from proofs.catalog import unknown
 from proofs.errors import EXIT_PROVED, EXIT_UNDECIDED, EXIT_VIOLATED, UsageError
-from proofs.report.document import dumps
-from proofs.report.files import write_whole
-from proofs.report.verdicts_text import policy_report, policy_table, summary
+from proofs.report import github, outputs, terminal, trace_file, verdicts_text
+from proofs.report.run import Report
 from proofs.verdict import PROVED, UNDECIDED, VIOLATED
 from spec.invariants import IDS
 
@@ -27,7 +28,12 @@ EXAMPLES = (
     "examples:\n"
     "  python -m proofs check                     the recommended policy and all known bugs\n"
     "  python -m proofs check --policy 53962      one policy, with counterexamples\n"
-    "  python -m proofs check --only progress --format json --output result.json"
+    "  python -m proofs check --only progress --format json --output result.json\n"
+    "  python -m proofs check --policy 55126 --output sarif=out.sarif junit=out.xml\n"
+    "  python -m proofs check --policy 55126 --save-traces traces\n"
+    "  python -m proofs check --policy 55126 --baseline accepted.toml\n"
+    "\n"
+    "exit status: 0 proved, 1 violated, 2 bad input or usage, 3 undecided"
 )
 STATUS = {PROVED: EXIT_PROVED, VIOLATED: EXIT_VIOLATED, UNDECIDED: EXIT_UNDECIDED}
 DEFAULT_TIMEOUT = 600.0
@@ -50,9 +56,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", metavar="N", type=int, help="processes (default: one per usable core)"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument("--output", metavar="FILE", type=Path, help="write there, not to stdout")
     parser.add_argument(
+        "--baseline",
+        metavar="FILE",
+        type=Path,
+        help="accepted violations, with reasons; an entry that no longer applies fails the run",
+    )
+    add_output_arguments(parser)
+
+
+def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where the result goes."""
+    report = parser.add_argument_group("report")
+    report.add_argument(
+        "--format", choices=tuple(outputs.FORMATS), default="text", help="default: %(default)s"
+    )
+    report.add_argument(
+        "--output",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="write there, not to stdout; FORMAT=FILE writes a further format as well "
+        "(json=result.json sarif=result.sarif)",
+    )
+    report.add_argument(
+        "--save-traces",
+        metavar="DIR",
+        type=Path,
+        help="save every counterexample there, for 'trace show'",
+    )
+    amount = report.add_mutually_exclusive_group()
+    amount.add_argument("--quiet", action="store_true", help="say nothing but the verdict")
+    amount.add_argument(
         "--verbose", action="store_true", help="also list the assumptions and waivers used"
     )
 
@@ -60,19 +96,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, report, and answer with the exit status."""
     only = _only(arguments.only)
-    if not arguments.timeout > 0:  # not "<= 0": a nan is no number of seconds either
+    if arguments.timeout <= 0:
         raise UsageError(f"--timeout {arguments.timeout:g} is not a positive number of seconds")
     jobs = campaign.default_jobs() if arguments.jobs is None else arguments.jobs
     if jobs < 1:
         raise UsageError(f"--jobs {jobs} is not a positive number of processes")
+    accepted = baseline.load(arguments.baseline) if arguments.baseline else ()
+    documents = outputs.parse(arguments.output, arguments.format)
+    _make_folder(arguments.save_traces)
     deadline = time.time() + arguments.timeout
-    outcome = _check_policies(arguments.policy, only, deadline, jobs)
-    text = dumps(outcome) if arguments.format == "json" else _text(outcome, arguments)
-    if arguments.output is None:
-        sys.stdout.write(text)
+    outcome = _outcome(arguments, only, deadline, jobs)
+    report = baseline.apply(outcome, accepted)
+    publish(report, documents, arguments)
+    return STATUS[report.verdict]
+
+
+def _outcome(arguments: argparse.Namespace, only: list[str], deadline: float, jobs: int) -> Outcome:
+    """Check what the arguments name; every kind of target answers with an ``Outcome``."""
+    return _check_policies(arguments.policy, only, deadline, jobs, arguments.quiet)
+
+
+def publish(
+    report: Report, documents: tuple[outputs.Output, ...], arguments: argparse.Namespace
+) -> None:
+    """Write the documents, the traces, and what GitHub shows; print the report."""
+    outputs.write(report, documents, arguments.verbose)
+    if arguments.save_traces is not None:
+        save_traces(report, arguments.save_traces)
+    if github.is_actions(os.environ):
+        # The runner reads commands from both streams; stdout may carry a document.
+        print(*github.workflow_commands(report), sep="\n", file=sys.stderr)
+        problem = github.write_summary(report, os.environ)
+        if problem:
+            print(f"proofs: {problem}", file=sys.stderr)
+    if any("=" not in given for given in arguments.output):
+        return
+    if arguments.format != "text":
+        sys.stdout.write(outputs.FORMATS[arguments.format](report, arguments.verbose))
+    elif arguments.quiet:
+        terminal.show(verdicts_text.summary(report) + "\n")
     else:
-        write_whole(arguments.output, text)
-    return STATUS[outcome.verdict]
+        width = terminal.width_of(sys.stdout)
+        terminal.show(verdicts_text.render(report, arguments.verbose, width))
+
+
+def save_traces(report: Report, folder: Path) -> None:
+    """One file per counterexample, named after what it breaks."""
+    for obligation in report.outcome.obligations:
+        if obligation.trace is not None:
+            name = f"{obligation.policy}-{obligation.invariant}-{obligation.mode}"
+            safe = re.sub(r"[^\w.-]+", "-", name).strip("-.")
+            trace_file.save(obligation.trace, folder / f"{safe}.trace.json")
+
+
+def _make_folder(folder: Path | None) -> None:
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from error
+    outputs.writable(folder / "trace.json")
 
 
 def _only(ids: list[str] | None) -> list[str]:
@@ -82,21 +166,23 @@ def _only(ids: list[str] | None) -> list[str]:
     return ids or list(IDS)
 
 
-def _check_policies(name: str | None, only: list[str], deadline: float, jobs: int) -> Outcome:
+def _check_policies(
+    name: str | None, only: list[str], deadline: float, jobs: int, quiet: bool
+) -> Outcome:
     if name is not None and name not in POLICIES:
         raise unknown("policy", name, list(POLICIES))
     policies = list(POLICIES.values()) if name is None else [POLICIES[name]]
     target = f"policy {name}" if name else f"policy {RECOMMENDED.name} and all known bugs"
-    with _progress() as progress:
+    with _progress(quiet) as progress:
         outcome = campaign.run(target, policies, only, deadline, jobs, progress)
     return outcome if name is None else outcome.unexpecting()
 
 
 @contextmanager
-def _progress() -> Iterator[campaign.Progress]:
+def _progress(quiet: bool) -> Iterator[campaign.Progress]:
     """A bar on stderr while it is a terminal; silent otherwise."""
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if quiet or not console.is_terminal:
         yield lambda what, done, total: None
         return
     columns = (
@@ -112,23 +198,3 @@ def _progress() -> Iterator[campaign.Progress]:
             bar.update(task, description=f"proved or refuted {what}", completed=done, total=total)
 
         yield show
-
-
-def _text(outcome: Outcome, arguments: argparse.Namespace) -> str:
-    lines: list[str]
-    if arguments.policy is not None:
-        lines = [f"policy {arguments.policy}: {POLICIES[arguments.policy].title}", ""]
-        lines += policy_report(outcome.obligations, arguments.verbose)
-    else:
-        lines = policy_table(outcome.obligations)
-        lines += [
-            "",
-            "ok = proved, BROKEN = violated (replayed), ? = undecided; sync/async where they "
-            "differ.",
-            "Counterexamples: python -m proofs check --policy NAME",
-            "",
-            f"policy {RECOMMENDED.name} (recommended) rests on:",
-        ]
-        recommended = [o for o in outcome.obligations if o.policy == RECOMMENDED.name]
-        lines += policy_report(recommended, verbose=True)
-    return "\n".join([*lines, "", summary(outcome)]) + "\n"

@@ -78,10 +78,11 @@ class SchedulerMachine(RuleBasedStateMachine):
     def every_rank_steps(self) -> None:
         self._advance()
 
-    @precondition(lambda self: self.execution.has_work)
+    @precondition(lambda self: len(self.execution.arrivals) < MOST_REQUESTS)
     @rule()
-    def every_rank_steps_again(self) -> None:
-        """Steps are the rule, everything else the exception."""
+    def a_request_arrives_and_every_rank_steps(self) -> None:
+        """Both at once, so that an execution with one of the two rules left out goes on."""
+        arrive(self.draw, self.execution)
         self._advance()
 
     @precondition(lambda self: len(self.execution.live) > 1)

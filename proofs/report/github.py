@@ -22,7 +22,7 @@ def is_actions(environment: Mapping[str, str]) -> bool:
     return environment.get("GITHUB_ACTIONS") == "true"
 
 
-def annotations(report: Report) -> list[str]:
+def workflow_commands(report: Report) -> list[str]:
     """Workflow commands, one line each: nothing of a message can end one or start another."""
     lines = []
     for obligation in report.outcome.obligations:

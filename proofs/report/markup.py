@@ -14,7 +14,7 @@ class Html(str):
     __slots__ = ()
 
 
-def tag(name: str, *children: str | Iterable[str], **attributes: object) -> Html:
+def tag(name: str, /, *children: str | Iterable[str], **attributes: object) -> Html:
     """One element.
 
     Args:

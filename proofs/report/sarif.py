@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from functools import cache
 from importlib import metadata
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -25,7 +26,6 @@ from spec.invariants import IDS
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 VERSION = "2.1.0"
-PAGE = "https://github.com/vllm-project/vllm/blob/main/vllm/v1/core/sched/scheduler.py"
 
 
 def render(report: Report) -> str:
@@ -44,7 +44,6 @@ def document(report: Report) -> dict[str, Any]:
             "driver": {
                 "name": "schedproof",
                 "version": version(),
-                "informationUri": PAGE,
                 "rules": [_rule(name) for name in IDS],
             }
         },
@@ -58,11 +57,12 @@ def document(report: Report) -> dict[str, Any]:
 
 @cache
 def version() -> str:
-    """The installed version of this program."""
-    try:
-        return metadata.version("schedproof")
-    except metadata.PackageNotFoundError:
-        return "0"
+    """The version of this program: of the checkout it runs from, or as installed."""
+    project = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    if project.is_file():
+        told = tomllib.loads(project.read_text(encoding="utf-8"))
+        return str(told["project"]["version"])
+    return metadata.version("schedproof")
 
 
 def _rule(name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What every rendering of a trace says, worked out once: text, Markdown and HTML only lay it out."""
+"""What every rendering of a trace says, worked out once; the renderings only lay it out."""
 
 from __future__ import annotations
 

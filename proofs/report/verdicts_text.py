@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from proofs.campaign import Outcome
-from proofs.report.trace_text import render, table
+from model.policies import POLICIES, RECOMMENDED
+from proofs.report.run import Report, headline
+from proofs.report.trace_text import render as render_trace
+from proofs.report.trace_text import table
 from proofs.trace import Trace
 from proofs.verdict import ASYNC, PROVED, SYNC, UNDECIDED, VIOLATED, Obligation
 from spec.invariants import IDS
@@ -13,9 +15,52 @@ from spec.invariants import IDS
 MARKS = {PROVED: "ok", VIOLATED: "BROKEN", UNDECIDED: "?"}
 
 
-def policy_table(obligations: Iterable[Obligation]) -> list[str]:
-    """Policies across, invariants down; ``sync/async`` where the two differ."""
-    return table(policy_cells(obligations))
+def render(report: Report, verbose: bool = False, width: int | None = None) -> str:
+    """The whole report: one policy or source at length, several as a table."""
+    obligations = report.outcome.obligations
+    names = list(dict.fromkeys(o.policy for o in obligations))
+    if len(names) == 1:
+        lines = [_title(names[0]), "", *policy_report(obligations, verbose)]
+    else:
+        lines = policy_table(obligations, width)
+        lines += [
+            "",
+            "ok = proved, BROKEN = violated (replayed), ? = undecided; sync/async where they "
+            "differ.",
+            "Counterexamples: python -m proofs check --policy NAME",
+        ]
+        recommended = [o for o in obligations if o.policy == RECOMMENDED.name]
+        if recommended:
+            lines += ["", f"policy {RECOMMENDED.name} (recommended) rests on:"]
+            lines += policy_report(recommended, verbose=True)
+    return "\n".join([*lines, "", summary(report)]) + "\n"
+
+
+def _title(name: str) -> str:
+    known = POLICIES.get(name)
+    return name if known is None else f"policy {name}: {known.title} ({known.status})"
+
+
+def policy_table(obligations: Iterable[Obligation], width: int | None = None) -> list[str]:
+    """Policies across, invariants down; ``sync/async`` where the two differ.
+
+    A table wider than ``width`` columns of text is cut into several, one below the other.
+    """
+    cells = policy_cells(obligations)
+    whole = table(cells)
+    if width is None or len(cells[0]) <= 2 or max(map(len, whole)) <= width:
+        return whole
+    lines: list[str] = []
+    first = 1
+    while first < len(cells[0]):
+        last = len(cells[0])
+        part = table([[row[0], *row[first:last]] for row in cells])
+        while last > first + 1 and max(map(len, part)) > width:
+            last -= 1
+            part = table([[row[0], *row[first:last]] for row in cells])
+        lines += [*([""] if lines else []), *part]
+        first = last
+    return lines
 
 
 def policy_cells(obligations: Iterable[Obligation]) -> list[list[str]]:
@@ -61,7 +106,7 @@ def policy_report(obligations: Sequence[Obligation], verbose: bool) -> list[str]
         if verbose:
             lines += _used(both)
     for trace in smallest_traces(obligations):
-        lines += ["", "-" * 72, render(trace)]
+        lines += ["", "-" * 72, render_trace(trace)]
     return lines
 
 
@@ -90,17 +135,21 @@ def _used(obligations: Iterable[Obligation]) -> list[str]:
     return lines
 
 
-def summary(outcome: Outcome) -> str:
-    """The last line: what it all comes to."""
+def summary(report: Report) -> str:
+    """The last lines: what it all comes to, and what made it so."""
+    outcome = report.outcome
     counts = {v: sum(o.verdict == v for o in outcome.obligations) for v in MARKS}
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    odd = [o for o in outcome.obligations if not o.as_expected]
     verdict = {
         PROVED: "VERIFICATION SUCCESSFUL",
         VIOLATED: "VERIFICATION FAILED",
         UNDECIDED: "UNDECIDED",
-    }[outcome.verdict]
-    line = f"{verdict}: {outcome.target}: {told} ({outcome.seconds:.1f} s)"
-    for o in odd:
-        line += f"\n  {o.policy} {o.invariant} {o.mode}: {o.verdict}, expected {o.expected}"
-    return line
+    }[report.verdict]
+    lines = [f"{verdict}: {outcome.target}: {told} ({outcome.seconds:.1f} s)"]
+    for o in outcome.obligations:
+        if not o.as_expected:
+            name = f"{o.policy} {o.invariant} {o.mode}"
+            lines.append(f"  {name}: {o.verdict}, expected {o.expected}")
+    lines += [f"  accepted: {headline(report, o)}" for o in outcome.obligations if report.reason(o)]
+    lines += [f"  stale entry of the baseline: {line}" for line in report.stale]
+    return "\n".join(lines)

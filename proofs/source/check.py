@@ -69,7 +69,8 @@ def check_source(
         if mode == ASYNC and "AsyncScheduler" not in loaded.classes:
             notes.append("no AsyncScheduler: async scheduling was not checked")
             continue
-        tasks = (whole_loop if whole_loop_too else one_step)(mode == ASYNC)
+        overlap = mode == ASYNC
+        tasks = whole_loop(overlap, loaded.mentioned) if whole_loop_too else one_step(overlap)
         scope = (LOOP_SCOPE if whole_loop_too else ONE_STEP_SCOPE).format(
             mode=mode, sampled=MOST_SAMPLED
         )

@@ -17,12 +17,10 @@ from typing import Any
 from proofs.source import check
 from proofs.source.errors import SourceError
 from proofs.source.loader import Text
+from proofs.source.names import REFUSED_EVENTS
 from proofs.source.sandbox import Limit
 
 CLONE_NEWNET, CLONE_NEWUSER = 0x40000000, 0x10000000
-REFUSED = ("open", "import", "os.", "socket.", "subprocess.", "shutil.", "tempfile.", "glob.")
-REFUSED += ("urllib.", "http.", "ftplib.", "smtplib.", "pty.", "signal.", "fcntl.", "mmap.")
-REFUSED += ("sqlite3.", "syslog.", "webbrowser.", "resource.", "ensurepip.", "ctypes.dlopen")
 
 
 def main() -> None:
@@ -70,7 +68,7 @@ def lock_down(limit: Limit, tried: list[str]) -> None:
         cap(resource.RLIMIT_NPROC, (0, 0))
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
-        if event.startswith(REFUSED):
+        if event.startswith(REFUSED_EVENTS):
             tried.append(event)
             raise RuntimeError(f"refused: {event}")
 

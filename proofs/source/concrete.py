@@ -123,9 +123,7 @@ def replay(
         invariant=invariant,
         policy=task.name,
         config=config_to_json(ran.harness.config),
-        steps=(
-            TraceStep(0, 0, tuple(lines), in_words(decisions) or "raised", (), violation),
-        ),
+        steps=(TraceStep(0, 0, tuple(lines), in_words(decisions) or "raised", (), violation),),
         source={"file": file, "line": line},
         branches=tuple(ran.tracer.branches(file, line)),
         scenario={"scenario": task.name, "answers": {k: int(v) for k, v in answers.items()}},
@@ -135,9 +133,9 @@ def replay(
 def _broken(goals: list[Goal], invariant: str) -> Goal:
     """The first claim of the invariant that does not hold."""
     for goal in goals:
-        if goal.invariant == invariant and goal.claim is not None and not goal.claim.holds:
-            if all(goal.granted.values()):
-                return goal
+        about = goal.invariant == invariant and goal.claim is not None
+        if about and not goal.formula and all(goal.granted.values()):
+            return goal
     raise NotReplayed(f"{invariant} holds on the replayed run")
 
 
@@ -182,5 +180,3 @@ def clean(text: str, limit: int = 200) -> str:
     """Text from a source, made safe to print: one line, no control characters, not long."""
     safe = "".join(c if c.isprintable() else " " for c in text)
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."
-
-

@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Iterator
 
 from proofs.source.errors import Rejected
+from proofs.source.names import FORBIDDEN_ATTRIBUTES, FORBIDDEN_MODULES, FORBIDDEN_NAMES
 
 MAX_BYTES = 2_000_000
 MAX_NODES = 400_000
@@ -32,27 +33,6 @@ DUNDER_ATTRIBUTES = frozenset({"__init__", "__name__"})
 DUNDER_METHODS = frozenset(
     {"__init__", "__post_init__", "__len__", "__bool__", "__iter__", "__contains__", "__lt__"}
     | {"__repr__", "__str__"}
-)
-
-FORBIDDEN_NAMES = frozenset(
-    "eval exec compile open globals locals vars dir input breakpoint help exit quit memoryview "
-    "setattr delattr type id hash __import__".split()
-)
-"""Builtins that lead outside, or let a text take the checker's own objects apart."""
-
-FORBIDDEN_ATTRIBUTES = frozenset(
-    "format format_map mro gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin "
-    "ag_frame ag_code ag_await f_back f_builtins f_code f_globals f_locals f_trace tb_frame "
-    "tb_next tb_lasti co_code co_consts func_globals func_code with_traceback system popen".split()
-)
-
-FORBIDDEN_MODULES = frozenset(
-    "builtins os sys io subprocess socket ssl select selectors signal shutil pathlib tempfile glob "
-    "fcntl pty pwd grp resource mmap ctypes cffi importlib imp pkgutil runpy zipimport inspect gc "
-    "dis code codeop codecs ast types traceback linecache site atexit faulthandler tracemalloc "
-    "pickle marshal shelve copyreg threading _thread multiprocessing concurrent asyncio "
-    "http urllib ftplib smtplib socketserver xmlrpc requests httpx aiohttp webbrowser "
-    "sqlite3 dbm platform posix nt operator z3 proofs model spec".split()
 )
 
 _REFUSED_NODES: dict[type[ast.AST], str] = {
@@ -171,9 +151,7 @@ def _name(name: str) -> Iterator[str]:
 
 
 def _attribute(name: str) -> Iterator[str]:
-    if name in FORBIDDEN_ATTRIBUTES:
-        yield f"uses the attribute {name}"
-    elif "__" in name and name not in DUNDER_ATTRIBUTES:
+    if name in FORBIDDEN_ATTRIBUTES or ("__" in name and name not in DUNDER_ATTRIBUTES):
         yield f"uses the attribute {name}"
 
 

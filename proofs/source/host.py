@@ -21,7 +21,7 @@ MAX_TICKS = 20_000
 """Loop iterations and calls of one run; a step over two requests takes a few hundred."""
 
 
-RAN_ON = f"runs on: more than {MAX_TICKS} iterations and calls"
+RAN_ON = f"runs on: more than {MAX_TICKS} iterations or calls, or all of the stack or memory"
 
 
 class RanOn(BaseException):
@@ -29,6 +29,10 @@ class RanOn(BaseException):
 
     A ``BaseException``, so that no handler in the text can go on.
     """
+
+    def __init__(self, file: str, line: int) -> None:
+        super().__init__(file, line)
+        self.file, self.line = file, line
 
 
 class Host:

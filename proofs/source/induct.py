@@ -25,7 +25,7 @@ from proofs.symbolic import Exploration, Limits, Path, Proved, Refuted, evaluate
 from proofs.symbolic import Undecided as Unknown
 from proofs.verdict import ASYNC, PROVED, SYNC, UNDECIDED, VIOLATED, Statistics
 from spec.invariants import IDS
-from spec.logic import not_
+from spec.logic import all_of, not_
 
 ASSERT = "no-reachable-assert"
 AMBIGUOUS = (AttributeError, NameError)
@@ -113,8 +113,12 @@ def _explore(
     built: list[Harness] = []
 
     def run(context: Any) -> list[Goal]:
-        built[:] = [Harness(loaded, context, task.features, kept)]
-        return task.scenario(built[0])
+        try:
+            built[:] = [Harness(loaded, context, task.features, kept)]
+            return task.scenario(built[0])
+        except (RecursionError, MemoryError) as error:
+            mine = [at for at in host.frames(error) if at[0] in host.files]
+            raise RanOn(*(mine[-1] if mine else ("harness", 0))) from None
 
     try:
         with Exploration(run, limits) as exploration:
@@ -125,7 +129,7 @@ def _explore(
             complete, reasons = exploration.complete, exploration.reasons
             s = exploration.statistics
     except RanOn as ran_on:
-        raise Rejected(*ran_on.args, RAN_ON) from None
+        raise Rejected(ran_on.file, ran_on.line, RAN_ON) from None
     outcome.statistics += Statistics(s.wall_seconds, s.paths, s.queries, s.solver_seconds)
     if not complete:
         outcome.doubts += [f"{task.name}: {reason}" for reason in reasons or ("stopped early",)]
@@ -166,10 +170,8 @@ def _judge(
             elif goal.claim is None:
                 outcome.broken.add(goal.name)
             elif isinstance(answer, Refuted):
-                doubt = not_(goal.formula)
-                for condition in granted.values():
-                    doubt = doubt & condition
-                _propose(path, task, harness, goal.invariant, doubt, outcome)
+                broken = all_of(not_(goal.formula), *granted.values())
+                _propose(path, task, harness, goal.invariant, broken, outcome)
             else:
                 assert isinstance(answer, Unknown)
                 outcome.doubtful[goal.invariant] = answer.reason
@@ -218,8 +220,6 @@ def _from_profile(loaded: Loaded, error: BaseException) -> str | None:
     inside = bool(frames) and frames[-1][0] in host.files
     mine = [f"{file}:{line}" for file, line in frames if file in host.files]
     where = mine[-1] if mine else "harness"
-    if isinstance(error, RecursionError | MemoryError):
-        raise Rejected(*host.frames(error)[-1], f"{type(error).__name__} while running")
     call = isinstance(error, TypeError) and "argument" in str(error)
     if not inside or call or isinstance(error, AMBIGUOUS):
         return f"{where}: {type(error).__name__}: {clean(str(error))} (text or profile?)"

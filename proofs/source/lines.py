@@ -10,7 +10,6 @@ from typing import Any
 
 from proofs.source.loader import Loaded
 
-
 BRANCHES = 12
 """Branch decisions a trace shows, counted back from the decisive line."""
 
@@ -124,7 +123,11 @@ class Tracer:
             at_file, at, number = self._executed[index]
             node = self._layouts[at_file].branch.get(at)
             then = self._executed[index + 1]
-            if node is None or then[2] != number or self._layouts[at_file].branch.get(then[1]) is node:
+            if (
+                node is None
+                or then[2] != number
+                or self._layouts[at_file].branch.get(then[1]) is node
+            ):
                 continue
             inside = node.body[0].lineno <= then[1] <= (node.body[-1].end_lineno or 0)
             found.append({"file": at_file, "line": node.lineno, "taken": inside})

@@ -16,21 +16,13 @@ from proofs.source import merging, rewrite
 from proofs.source.errors import Rejected, SourceError
 from proofs.source.gate import parse
 from proofs.source.host import RAN_ON, Host, RanOn
+from proofs.source.names import MUTATORS, PLAIN_BUILTINS
 from proofs.source.profile import Profile
 from proofs.source.stubs import resolve, unknown
 from proofs.source.world import LANGUAGE
 from proofs.symbolic import sym_all, sym_any, sym_len, sym_max, sym_min, sym_sum
 
 MAX_RANGE = 100_000
-
-_PLAIN = (
-    "abs bool bytes callable classmethod dict divmod enumerate filter float frozenset int "
-    "isinstance issubclass iter list map next object property reversed round set slice sorted "
-    "staticmethod str super tuple zip None True False NotImplemented "
-    "ArithmeticError AssertionError AttributeError Exception IndexError KeyError LookupError "
-    "NotImplementedError OverflowError RuntimeError StopIteration TypeError ValueError "
-    "ZeroDivisionError"
-).split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +71,19 @@ def load(texts: Iterable[Text], profile: Profile) -> Loaded:
         try:
             exec(code, namespace)
         except RanOn as ran_on:
-            raise Rejected(*ran_on.args, RAN_ON) from None
+            raise Rejected(ran_on.file, ran_on.line, RAN_ON) from None
         except (RecursionError, MemoryError) as error:
             raise Rejected(text.name, 0, f"{type(error).__name__} while loading") from None
-        except (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError,
-                AssertionError, RuntimeError) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            NameError,
+            TypeError,
+            ValueError,
+            AssertionError,
+            RuntimeError,
+        ) as error:
             lines = [line for file, line in host.frames(error) if file in host.files]
             line = lines[-1] if lines else 0
             raise SourceError(
@@ -96,7 +96,9 @@ def load(texts: Iterable[Text], profile: Profile) -> Loaded:
         }
     classes = {name: value for name, value in defined.items() if isinstance(value, type)}
     mentioned = {
-        node.attr for tree in trees.values() for node in ast.walk(tree)
+        node.attr
+        for tree in trees.values()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
     }
     return Loaded(host, classes, trees, frozenset(mentioned), _state(trees))
@@ -104,7 +106,7 @@ def load(texts: Iterable[Text], profile: Profile) -> Loaded:
 
 def _builtins(host: Host) -> dict[str, Any]:
     """The builtins a text can see."""
-    table = {name: getattr(builtins, name) for name in _PLAIN if hasattr(builtins, name)}
+    table = {name: getattr(builtins, name) for name in PLAIN_BUILTINS}
     return table | {
         "__build_class__": builtins.__build_class__,
         "len": sym_len,
@@ -186,8 +188,7 @@ def _without_imports(tree: ast.Module) -> ast.Module:
 
 def _defined_here(name: str, tree: ast.Module) -> bool:
     return any(
-        isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name
-        for node in tree.body
+        isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name for node in tree.body
     )
 
 
@@ -204,12 +205,6 @@ def _arities(trees: Iterable[ast.Module]) -> dict[str, int]:
             ):
                 found[node.value.func.attr] = len(node.targets[0].elts)
     return found
-
-
-_MUTATORS = frozenset(
-    "append appendleft add clear discard extend insert pop popleft remove update "
-    "difference_update setdefault add_request prepend_request prepend_requests".split()
-)
 
 
 def _state(trees: Mapping[str, ast.Module]) -> dict[str, tuple[str, int]]:
@@ -233,12 +228,18 @@ def _changed(node: ast.AST) -> Iterable[ast.Attribute]:
         targets.append(node.target)
     elif isinstance(node, ast.Delete):
         targets += node.targets
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in _MUTATORS:
-            targets.append(node.func.value)
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in MUTATORS
+    ):
+        targets.append(node.func.value)
     for target in targets:
         while isinstance(target, ast.Subscript | ast.Starred):
             target = target.value
-        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-            if target.value.id == "self":
-                yield target
+        if (
+            isinstance(target, ast.Attribute)
+            and isinstance(target.value, ast.Name)
+            and target.value.id == "self"
+        ):
+            yield target

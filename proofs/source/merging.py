@@ -4,12 +4,12 @@
 where one formula could carry both sides.  Where the operands only compute (no calls but ``len``,
 no subscripts but slices, no division) they are turned into the functions below, which decide
 nothing while a condition is symbolic and behave exactly like the original otherwise.
+``merger`` puts them in.
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from proofs.symbolic import SymBool, SymInt, SymSeq, Unsupported, sym_min
@@ -17,9 +17,6 @@ from proofs.symbolic import SymBool, SymInt, SymSeq, Unsupported, sym_min
 AND, OR, NOT, MERGE, LEAST = "_and__", "_or__", "_not__", "_merge__", "_least__"
 ALL, ANY = "_all__", "_any__"
 """``and`` and ``or`` where only the truth of the result matters."""
-
-
-# -- the functions ---------------------------------------------------------------------------------
 
 
 def both(left: Any, right: Callable[[], Any]) -> Any:
@@ -78,10 +75,15 @@ def least(items: Any, wanted: Callable[[Any], Any], default: Any) -> Any:
     best: Any = default
     for item in items:
         here = truth(wanted(item))
-        smallest = merge(found, lambda b=best, i=item: sym_min(b, i), lambda i=item: i)
-        best = merge(here, lambda s=smallest: s, lambda b=best: b)
+        smallest = _chosen(found, sym_min(best, item) if found is not False else item, item)
+        best = _chosen(here, smallest, best)
         found = found | here
     return best
+
+
+def _chosen(condition: Any, then: Any, other: Any) -> Any:
+    """``then if condition else other`` of values at hand."""
+    return merge(condition, lambda: then, lambda: other)
 
 
 def negated(value: Any) -> Any:
@@ -131,201 +133,3 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ALL: both_true,
     ANY: either_true,
 }
-
-
-# -- the transformation ----------------------------------------------------------------------------
-
-
-class Merger(ast.NodeTransformer):
-    """Rewrites the conditions and assignments that can be merged."""
-
-    def __init__(self, sinks: Collection[str]) -> None:
-        self._sinks = sinks
-        self._bound: set[str] = set()
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        outer, self._bound = self._bound, {argument.arg for argument in node.args.args}
-        self.generic_visit(node)
-        self._bound = outer
-        return node
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        self.generic_visit(node)
-        self._bound |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.target, ast.Name) and node.value is not None:
-            self._bound.add(node.target.id)
-        return node
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        middle = node.comparators[:-1]
-        if not middle or not all(only_computes(part) for part in middle):
-            return node
-        operands = [node.left, *node.comparators]
-        pairs: list[ast.expr] = [
-            ast.Compare(left=left, ops=[op], comparators=[right])
-            for left, op, right in zip(operands, node.ops, operands[1:], strict=False)
-        ]
-        return ast.copy_location(_joined(AND, pairs), node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """``min(x for x in items if c)`` with a default, where ``c`` only computes."""
-        self.generic_visit(node)
-        match node:
-            case ast.Call(
-                func=ast.Name(id="min"),
-                args=[
-                    ast.GeneratorExp(
-                        elt=ast.Name(id=item),
-                        generators=[
-                            ast.comprehension(
-                                target=ast.Name(id=target), iter=items, ifs=[wanted], is_async=0
-                            )
-                        ],
-                    )
-                ],
-                keywords=[ast.keyword(arg="default", value=default)],
-            ) if item == target:
-                test = ast.Lambda(
-                    args=ast.arguments(
-                        posonlyargs=[], args=[ast.arg(item)], kwonlyargs=[], kw_defaults=[],
-                        defaults=[],
-                    ),
-                    body=wanted,
-                )
-                return ast.copy_location(_call(LEAST, items, test, default), node)
-        return node
-
-    def _truth(self, test: ast.expr) -> ast.expr:
-        """A test of which only the truth matters."""
-        if isinstance(test, ast.BoolOp) and all(only_computes(v) for v in test.values):
-            name = ALL if isinstance(test.op, ast.And) else ANY
-            return ast.copy_location(_joined(name, [self._truth(v) for v in test.values]), test)
-        visited: ast.expr = self.visit(test)
-        return visited
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        node.test = self._truth(node.test)
-        node.body = [s for part in node.body for s in _listed(self.visit(part))]
-        node.orelse = [s for part in node.orelse for s in _listed(self.visit(part))]
-        return node
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        computes = all(only_computes(operand) for operand in node.values)
-        self.generic_visit(node)
-        if not computes:
-            return node
-        name = AND if isinstance(node.op, ast.And) else OR
-        return ast.copy_location(_joined(name, node.values), node)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.op, ast.Not):
-            return node
-        return ast.copy_location(_call(NOT, node.operand), node)
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        computes = only_computes(node.body) and only_computes(node.orelse)
-        node.test = self._truth(node.test)
-        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
-        if not computes:
-            return node
-        return ast.copy_location(
-            _call(MERGE, node.test, _thunk(node.body), _thunk(node.orelse)), node
-        )
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        if not node.orelse and only_computes(node.test):
-            if all(self._fills_sink(statement) for statement in node.body):
-                return ast.copy_location(ast.Pass(), node)
-            merged = self._one_assignment(node)
-            if merged is not None:
-                return merged
-        node.test = self._truth(node.test)
-        node.body = [s for part in node.body for s in _listed(self.visit(part))]
-        node.orelse = [s for part in node.orelse for s in _listed(self.visit(part))]
-        return node
-
-    def _one_assignment(self, node: ast.If) -> ast.AST | None:
-        """``if c: x = e`` with ``x`` bound before, as ``x = e if c else x``."""
-        if len(node.body) != 1:
-            return None
-        (statement,) = node.body
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target, value = statement.targets[0], statement.value
-        elif isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add | ast.Sub):
-            target = statement.target
-            if not isinstance(target, ast.Name):
-                return None
-            value = ast.BinOp(ast.Name(target.id, ast.Load()), statement.op, statement.value)
-        else:
-            return None
-        if not isinstance(target, ast.Name) or target.id not in self._bound:
-            return None
-        if not only_computes(value):
-            return None
-        old = ast.Name(target.id, ast.Load())
-        test, value = self._truth(node.test), self.visit(value)
-        merged = ast.Assign([target], _call(MERGE, test, _thunk(value), _thunk(old)))
-        return ast.copy_location(merged, statement)
-
-    def _fills_sink(self, statement: ast.stmt) -> bool:
-        """``self.<sink>.add(...)`` or another call on a set that feeds nothing."""
-        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
-            return False
-        function = statement.value.func
-        return (
-            isinstance(function, ast.Attribute)
-            and isinstance(function.value, ast.Attribute)
-            and isinstance(function.value.value, ast.Name)
-            and function.value.value.id == "self"
-            and function.value.attr in self._sinks
-        )
-
-
-def only_computes(node: ast.expr) -> bool:
-    """Whether evaluating an expression ahead of time can neither act nor branch."""
-    match node:
-        case ast.Constant() | ast.Name():
-            return True
-        case ast.Attribute(value=value):
-            return only_computes(value)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
-            return only_computes(left) and only_computes(right)
-        case ast.UnaryOp(operand=operand):
-            return only_computes(operand)
-        case ast.Compare(left=left, comparators=others, ops=ops):
-            if any(isinstance(op, ast.In | ast.NotIn) for op in ops):
-                return False
-            return only_computes(left) and all(map(only_computes, others))
-        case ast.BoolOp(values=values):
-            return all(map(only_computes, values))
-        case ast.Call(func=ast.Name(id="len" | "bool"), args=[argument], keywords=[]):
-            return only_computes(argument)
-        case ast.Subscript(value=value, slice=ast.Slice(lower=low, upper=high, step=None)):
-            return all(only_computes(part) for part in (value, low, high) if part is not None)
-    return False
-
-
-def _listed(made: Any) -> list[ast.stmt]:
-    return made if isinstance(made, list) else [made]
-
-
-def _joined(name: str, operands: list[ast.expr]) -> ast.expr:
-    result = operands[-1]
-    for operand in reversed(operands[:-1]):
-        result = ast.copy_location(_call(name, operand, _thunk(result)), operand)
-    return result
-
-
-def _thunk(body: ast.expr) -> ast.Lambda:
-    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.copy_location(ast.Lambda(args=nothing, body=body), body)
-
-
-def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(func=ast.Name(name, ast.Load()), args=list(arguments), keywords=[])

@@ -174,7 +174,9 @@ class Step:
         """Facts, apart from budgets, that excuse a step for not serving a request."""
         h, name = self.harness, request.request_id
         was = h.before[name]
-        if name in h.world.short or request.status is RequestStatus.PREEMPTED and not from_waiting:
+        if name in h.world.short or (
+            request.status is RequestStatus.PREEMPTED and not from_waiting
+        ):
             return True
         if not from_waiting:
             return was.num_output_placeholders > 0
@@ -232,9 +234,5 @@ def booking(
         is_length_capped=capped,
         stopped_early=finished and not capped,
         num_emitted_tokens=request.num_output_tokens - was.num_output_tokens,
-        must_emit=all_of(
-            samples, running_before, harness.config.num_sampled_tokens_per_step > 0
-        ),
+        must_emit=all_of(samples, running_before, harness.config.num_sampled_tokens_per_step > 0),
     )
-
-

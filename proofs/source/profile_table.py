@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """The table of the environment profile; see ``profile`` for the format and the kinds.
 
 Grouped by the object an attribute belongs to.  ``since`` and ``until`` are the first and the last

@@ -169,13 +169,13 @@ class Request(metaclass=SealedMeta):
         return f"<request {self.request_id}>"
 
 
-_FIXED = frozenset(name for name in vars(Request) if not name.startswith("__")) | {
-    "request_id__"
-}
+_FIXED = frozenset(name for name in vars(Request) if not name.startswith("__")) | {"request_id__"}
 
 
 class SchedulingPolicy(metaclass=SealedMeta):
     """FCFS or priority; which one may be a symbolic flag."""
+
+    is_priority__: Any
 
     def __init__(self, is_priority: Any) -> None:
         object.__setattr__(self, "is_priority__", is_priority)

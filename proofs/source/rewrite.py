@@ -19,11 +19,10 @@ Inserted names contain two underscores, which the gate refuses in a text.
 from __future__ import annotations
 
 import ast
-
 from collections.abc import Collection
 
 from proofs.source.errors import Rejected
-from proofs.source.merging import Merger
+from proofs.source.merger import Merger
 from proofs.symbolic import SymBool, SymInt, SymSeq
 
 TICK, ROWS, READ = "_tick__", "_rows__", "_read__"

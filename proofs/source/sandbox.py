@@ -13,7 +13,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -55,7 +54,7 @@ def check_in_sandbox(job: Job, limit: Limit | None = None) -> SourceReport:
         SourceError: the child found that the text is no scheduler, or could not be started.
     """
     limit = limit or Limit()
-    start = f"import sys; sys.path.insert(0, {ROOT!r}); from proofs.source.child import main; main()"
+    start = f"import sys; sys.path.insert(0, {ROOT!r}); import proofs.source.child as c; c.main()"
     environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
     try:
         child = subprocess.Popen(

@@ -5,14 +5,15 @@ Each builds an arbitrary state, calls the text's own methods once, and returns w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 from proofs.source.goals import Goal, clause_goals, goals_about
-from proofs.source.harness import Features, Harness
+from proofs.source.harness import Harness
 from proofs.source.observe import Step, booking, request_state
 from proofs.source.requests import Request, RequestStatus, sequence
+from proofs.source.state import Features
 from proofs.source.stubs import Record
 from spec import assumptions as spec_world
 from spec.logic import implies, ite, not_
@@ -209,21 +210,26 @@ def one_step(async_scheduling: bool) -> list[Task]:
     return [Task("step", step, Features(async_scheduling))]
 
 
-def whole_loop(async_scheduling: bool) -> list[Task]:
-    """Everything that moves a request's counters, under every feature of the scope."""
+def whole_loop(async_scheduling: bool, mentioned: Collection[str]) -> list[Task]:
+    """Everything that moves a request's counters, under every feature of the scope.
+
+    ``mentioned``: the attributes the text reads; it cannot react to a feature it never asks about.
+    """
 
     def task(name: str, scenario: Scenario, **features: bool) -> Task:
         return Task(name, scenario, Features(async_scheduling, **features))
 
     tasks = [
         task("step", step),
-        task("step, KV connector", waiting_step, connector=True),
-        task("running, Mamba alignment", running_step, mamba=True),
-        task("step, Mamba alignment", waiting_step, mamba=True),
         task("preemption", preemption),
         task("preemption, priorities", preemption, priority=True),
         task("booking", booked),
     ]
+    if "kv_transfer_config" in mentioned:
+        tasks.append(task("step, KV connector", waiting_step, connector=True))
+    if "has_mamba_layers" in mentioned:
+        tasks.append(task("running, Mamba alignment", running_step, mamba=True))
+        tasks.append(task("step, Mamba alignment", waiting_step, mamba=True))
     if async_scheduling:
         tasks.append(task("booking after preemption", booked_stale))
     return tasks

@@ -103,10 +103,10 @@ class UnknownMeta(SealedMeta):
     def __getitem__(cls, key: object) -> Any:
         _unknown(cls, "[...]")
 
-    def __len__(cls) -> int:
+    def __len__(cls) -> int:  # noqa: PLE0303
         _unknown(cls, " (length)")
 
-    def __bool__(cls) -> bool:
+    def __bool__(cls) -> bool:  # noqa: PLE0304
         _unknown(cls, " (truth value)")
 
     def __eq__(cls, other: object) -> bool:

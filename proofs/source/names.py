@@ -1,0 +1,70 @@
+"""Tables of names: what a text may see, what it may not name, what it changes things with."""
+
+from __future__ import annotations
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PLAIN_BUILTINS = _listed(
+    """
+    abs bool bytes callable classmethod dict divmod enumerate filter float frozenset int
+    isinstance issubclass iter list map next object property reversed round set slice sorted
+    staticmethod str super tuple zip NotImplemented
+    ArithmeticError AssertionError AttributeError Exception IndexError KeyError LookupError
+    NotImplementedError OverflowError RuntimeError StopIteration TypeError ValueError
+    ZeroDivisionError
+    """
+)
+"""Builtins a text sees unchanged; the loader adds merging and bounded versions of a few more."""
+
+FORBIDDEN_NAMES = _listed(
+    """
+    eval exec compile open globals locals vars dir input breakpoint help exit quit memoryview
+    setattr delattr type id hash __import__
+    """
+)
+"""Builtins that lead outside, or let a text take the checker's own objects apart."""
+
+FORBIDDEN_ATTRIBUTES = _listed(
+    """
+    format format_map mro gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin
+    ag_frame ag_code ag_await f_back f_builtins f_code f_globals f_locals f_trace tb_frame
+    tb_next tb_lasti co_code co_consts func_globals func_code with_traceback system popen
+    """
+)
+"""Attributes that lead from an object to frames, code, modules or the shell."""
+
+FORBIDDEN_MODULES = _listed(
+    """
+    builtins os sys io subprocess socket ssl select selectors signal shutil pathlib tempfile glob
+    fcntl pty pwd grp resource mmap ctypes cffi importlib imp pkgutil runpy zipimport inspect gc
+    dis code codeop codecs ast types traceback linecache site atexit faulthandler tracemalloc
+    pickle marshal shelve copyreg threading _thread multiprocessing concurrent asyncio
+    http urllib ftplib smtplib socketserver xmlrpc requests httpx aiohttp webbrowser
+    sqlite3 dbm platform posix nt operator z3 proofs model spec
+    """
+)
+"""Modules that exist to reach the operating system or the interpreter."""
+
+REFUSED_EVENTS = tuple(
+    sorted(
+        _listed(
+            """
+            open import os. socket. subprocess. shutil. tempfile. glob. urllib. http. ftplib.
+            smtplib. pty. signal. fcntl. mmap. sqlite3. syslog. webbrowser. resource. ensurepip.
+            ctypes.dlopen
+            """
+        )
+    )
+)
+"""Prefixes of the audit events a check has no business raising."""
+
+MUTATORS = _listed(
+    """
+    append appendleft add clear discard extend insert pop popleft remove update
+    difference_update setdefault add_request prepend_request prepend_requests
+    """
+)
+"""Methods that change the collection they are called on."""

@@ -1,0 +1,85 @@
+"""What an arbitrary state consists of: features, counters, knobs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from model.request import RequestStatus as ModelStatus
+from proofs.source.requests import MODEL_STATUS, Request, length_of
+from proofs.source.world import Context
+from spec.config import FLAGS, KNOBS, Config
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a scenario switches on besides plain decoding, prefill and prefix hits."""
+
+    async_scheduling: bool = False
+    connector: bool = False
+    priority: bool = False
+    mamba: bool = False
+
+
+@dataclass(slots=True)
+class View:
+    """A request of the text as the inductive clauses see it."""
+
+    request_id: str
+    status: ModelStatus
+    num_prompt_tokens: Any
+    max_tokens: Any
+    num_output_tokens: Any
+    num_tokens: Any
+    num_computed_tokens: Any
+    num_output_placeholders: Any
+    num_spec_tokens: Any
+    num_in_flight_tokens: Any
+    num_stale_output_tokens: Any
+    is_prefill_chunk: Any
+    num_blocks: Any = 0
+
+    @classmethod
+    def of(cls, request: Request, tracks_flight: bool = True) -> View:
+        """The counters as they are now; texts before 0.27 do not track all rows in flight."""
+        return cls(
+            request_id=request.request_id,
+            status=MODEL_STATUS.get(request.status, ModelStatus.FINISHED_ABORTED),
+            num_prompt_tokens=request.num_prompt_tokens,
+            max_tokens=request.max_tokens,
+            num_output_tokens=request.num_output_tokens,
+            num_tokens=request.num_tokens,
+            num_computed_tokens=request.num_computed_tokens,
+            num_output_placeholders=request.num_output_placeholders,
+            num_spec_tokens=length_of(request.spec_token_ids),
+            num_in_flight_tokens=request.num_in_flight_tokens
+            if tracks_flight
+            else request.num_output_placeholders,
+            num_stale_output_tokens=request.num_stale_output_tokens,
+            is_prefill_chunk=request.is_prefill_chunk,
+        )
+
+
+BLOCK = 4
+"""Tokens in a KV block where boundaries matter (Mamba alignment, a connector): with a symbolic size
+the arithmetic of boundaries is not linear, and Z3 gives up."""
+KNOB_IN_TEXT = {"draft_slots": "max_num_new_slots_for_drafting"}
+"""Knobs newer than the oldest release → the attribute through which a text reads them."""
+
+
+def arbitrary_config(context: Context, features: Features, mentioned: Collection[str]) -> Config:
+    """Every knob symbolic that the text reads; the flags that name a scenario concrete."""
+    knobs: dict[str, Any] = {
+        knob.name: context.int(knob.name, knob.low, knob.high)
+        if KNOB_IN_TEXT.get(knob.name, "") in {"", *mentioned}
+        else 0
+        for knob in KNOBS
+    }
+    if features.mamba or features.connector:
+        knobs["block_size"] = BLOCK
+    flags: dict[str, Any] = {flag: context.bool(flag) for flag in FLAGS}
+    flags["async_scheduling"] = features.async_scheduling
+    flags["priority_scheduling"] = features.priority
+    flags["mamba_align"] = features.mamba
+    return Config(**knobs, **flags)

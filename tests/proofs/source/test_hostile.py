@@ -1,0 +1,112 @@
+"""A hostile file reads, writes and starts nothing, ends in time, and is reported as rejected."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from hostile import AT_RUN_TIME, AT_THE_GATE, WITHOUT_EFFECT  # noqa: E402
+from mini import text, texts  # noqa: E402
+
+from proofs.source.check import check_source  # noqa: E402
+from proofs.source.errors import Rejected, SourceError  # noqa: E402
+from proofs.source.gate import parse  # noqa: E402
+from proofs.source.loader import Text  # noqa: E402
+from proofs.source.sandbox import Job, Limit, check_in_sandbox  # noqa: E402
+from proofs.verdict import PROVED, SYNC, VIOLATED  # noqa: E402
+
+LIMIT = Limit(cpu_seconds=2, wall_seconds=30, memory_bytes=1 << 30)
+
+
+def _parts(parts: dict[str, str], canary: Path) -> dict[str, str]:
+    return {name: part.replace("{canary}", str(canary)) for name, part in parts.items()}
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(AT_THE_GATE) + len(AT_RUN_TIME) >= 30
+
+
+@pytest.mark.parametrize("name", AT_THE_GATE)
+def test_refused_before_anything_runs(name: str, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    report = check_source(texts(**_parts(AT_THE_GATE[name], canary)), name, modes=[SYNC])
+    assert report.rejected.startswith("rejected: scheduler.py:"), report
+    assert report.findings == () and report.exit_status == 2
+    assert not canary.exists()
+
+
+def test_the_report_names_the_line() -> None:
+    content = text(imports="import os")
+    line = content.splitlines().index("import os") + 1
+    with pytest.raises(Rejected) as refused:
+        parse(content, "scheduler.py")
+    assert (refused.value.line, refused.value.why) == (line, "imports os")
+
+
+@pytest.mark.parametrize("name", AT_RUN_TIME)
+def test_stopped_while_it_runs(name: str) -> None:
+    report = check_in_sandbox(Job(texts(**AT_RUN_TIME[name]), name, modes=(SYNC,)), LIMIT)
+    assert report.rejected.startswith("rejected: "), report
+    assert not any(finding.verdict == PROVED for finding in report.findings)
+
+
+@pytest.mark.parametrize("name", WITHOUT_EFFECT)
+def test_nothing_is_proved_by_cheating(name: str) -> None:
+    try:
+        report = check_source(texts(**WITHOUT_EFFECT[name]), name, modes=[SYNC])
+    except SourceError as error:
+        assert "does not load" in str(error)
+        return
+    assert not any(finding.verdict == PROVED for finding in report.findings), report
+
+
+def test_an_oversized_file_is_refused() -> None:
+    report = check_source((Text("scheduler.py", "#" * 3_000_000),), "big", modes=[SYNC])
+    assert "larger than" in report.rejected
+
+
+def test_the_child_may_not_reach_outside() -> None:
+    """The lock-down holds even for code that got past gate and stubs."""
+    tried = (
+        "open('/etc/hostname')",
+        "__import__('socket').create_connection(('127.0.0.1', 9))",
+        "__import__('os').system('true')",
+        "__import__('subprocess').run(['true'])",
+        "__import__('os').listdir('/')",
+        "__import__('tempfile').mkstemp()",
+    )
+    script = (
+        "import os, socket, subprocess, sys, tempfile\n"
+        "from proofs.source.child import lock_down\n"
+        "from proofs.source.sandbox import Limit\n"
+        "noted = []\n"
+        "lock_down(Limit(), noted)\n"
+        f"for attempt in {tried!r}:\n"
+        "    try:\n"
+        "        eval(attempt)\n"
+        "    except RuntimeError:\n"
+        "        continue\n"
+        "    sys.exit(1)\n"
+        f"sys.exit(0 if len(noted) >= {len(tried)} else 2)\n"
+    )
+    child = os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", script])
+    assert child == 0
+
+
+def test_a_harmless_file_passes_the_sandbox() -> None:
+    report = check_in_sandbox(Job(texts(), "mini", modes=(SYNC,)))
+    assert report.verdict == PROVED and report.exit_status == 0
+
+
+def test_a_violation_crosses_the_pipe() -> None:
+    from mini import OVERFLOWING_PAD
+
+    report = check_in_sandbox(Job(texts(OVERFLOWING_PAD), "mini", modes=(SYNC,)))
+    found = report.finding("within-model-len", SYNC)
+    assert found is not None and found.verdict == VIOLATED and found.trace is not None
+    assert found.trace.violation.sentence.endswith("= max_model_len")
