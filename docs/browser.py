@@ -124,9 +124,12 @@ class Browser:
 
     def open(self, page: Path) -> None:
         """Load a file and wait until it is there."""
-        self.call("Page.navigate", url="about:blank")
+        for address in ("about:blank", page.resolve().as_uri()):
+            self._go(address)
+
+    def _go(self, address: str) -> None:
         self.events.clear()
-        self.call("Page.navigate", url=page.resolve().as_uri())
+        self.call("Page.navigate", url=address)
         deadline = time.monotonic() + PATIENCE
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self._read(deadline))

@@ -11,7 +11,7 @@ runs in production, and the prover does not rely on it.
 from __future__ import annotations
 
 from model import output, planning
-from model.policies import BREAK, PADDED, RECOMMENDED, UNPADDED  # noqa: F401
+from model.policies import BREAK, PADDED, RECOMMENDED, UNPADDED  # noqa: F401 (in conditions)
 from model.request import Request, RequestStatus
 from spec.config import Config
 
@@ -100,11 +100,9 @@ def _due(
     threshold: int,
 ) -> bool:
     """A decode would leave the graph without it, and its padded rows are legal."""
-    if rows != 1 or sampled == 0 or drafts == 0 or prefill:
-        return False
-    if not running and computed == 0:
-        return False
-    return computed + drafts + 2 <= length and (threshold == 0 or threshold > drafts)
+    decode = (rows == 1) & (sampled == 1) & (drafts > 0) & (running | (computed > 0))
+    legal = (computed + drafts + 2 <= length) & ((threshold == 0) | (threshold > drafts))
+    return decode & legal & (not prefill)
 
 
 def waiting_rows(
@@ -123,13 +121,10 @@ def waiting_rows(
 
     pre: drafts >= 1 and sampled in (0, 1) and threshold >= 0 and budget >= 1
     pre: 0 <= computed < tokens < length
-    post: 0 <= __return__[0] <= budget
-    post: not __return__[1] or __return__[0] == 1 + drafts
-    post: not __return__[1] or computed + __return__[0] + sampled <= length
-    post: not __return__[1] or __return__[2]
+    post: 0 <= __return__[0] <= budget and (__return__[0] > 0 or budget <= drafts or not chunked)
+    post: not __return__[1] or (__return__[0] == 1 + drafts and __return__[2])
     post: __return__[1] or __return__[0] == 0 or not __return__[2]
     post: __return__[1] or __return__[0] in (0, tokens - computed, threshold, budget)
-    post: __return__[0] > 0 or budget <= drafts or not chunked
     """
     config = _config(length, drafts, sampled, enable_chunked_prefill=chunked)
     request = _request(tokens, computed)
@@ -173,9 +168,9 @@ def mamba_aligned_rows(block: int, prompt: int, generated: int, start: int, rows
     pre: block >= 1 and prompt >= 1 and generated >= 0 and rows >= 1
     pre: 0 <= start < prompt + generated
     post: 0 <= __return__ <= rows
-    post: start < max(prompt, prompt + generated - 1) or __return__ == rows
+    post: start < prompt or start < prompt + generated - 1 or __return__ == rows
     post: __return__ in (0, rows) or (start + __return__) % block == 0
-    post: __return__ > 0 or start + rows < max(prompt, prompt + generated - 1)
+    post: __return__ > 0 or start + rows < prompt or start + rows < prompt + generated - 1
     """
     config = Config(block_size=block)
     request = _request(prompt, start)
@@ -225,14 +220,12 @@ def append_tokens(
 
     pre: prompt >= 1 and before >= 0 and before < max_tokens and prompt + before < length
     pre: 1 <= generated and stop_after >= 0 and in_flight >= 0
-    post: before < __return__[0] <= before + generated
-    post: __return__[0] <= max_tokens and prompt + __return__[0] <= length
+    post: before < __return__[0] <= min(before + generated, max_tokens, length - prompt)
     post: stop_after == 0 or __return__[0] <= before + stop_after
     post: __return__[3] == (stop_after > 0 and __return__[0] == before + stop_after)
     post: __return__[4] or not (__return__[0] == max_tokens or prompt + __return__[0] == length)
     post: not __return__[4] or __return__[3] or __return__[0] in (max_tokens, length - prompt)
-    post: stale or __return__[1] == prompt + __return__[0] - 1 + __return__[2]
-    post: stale or __return__[2] == in_flight
+    post: stale or __return__[1:3] == (prompt + __return__[0] - 1 + in_flight, in_flight)
     post: not stale or __return__[1] == prompt + before - 1 + generated + in_flight
     """
     request = Request("r", prompt, max_tokens)

@@ -310,7 +310,14 @@ class Scheduler:
 
     def _must_wait(self, request: Request) -> bool:
         """Facts, apart from budgets and blocks, that excuse a step for not serving a request."""
+        config = self.config
         if request.status is RequestStatus.RUNNING:
-            return request.num_output_placeholders > 0
+            # Output in flight may end it, or there is no position left before that output is back.
+            limit = request.num_prompt_tokens + request.max_tokens
+            may_end = request.num_tokens + 1 >= limit
+            diffusing = config.num_sampled_tokens_per_step == 0
+            last = config.max_model_len - config.num_sampled_tokens_per_step
+            full = request.num_computed_tokens >= last
+            return (request.num_output_placeholders > 0) & any_of(may_end, diffusing, full)
         slots_taken = len(self.running) + self.num_waiting_for_streaming_input
-        return any_of(request.num_stale_output_tokens > 0, slots_taken >= self.config.max_num_seqs)
+        return any_of(request.num_stale_output_tokens > 0, slots_taken >= config.max_num_seqs)

@@ -96,7 +96,7 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check, report, and answer with the exit status."""
     only = _only(arguments.only)
-    if arguments.timeout <= 0:
+    if not arguments.timeout > 0:  # not "<= 0": a nan is no number of seconds either
         raise UsageError(f"--timeout {arguments.timeout:g} is not a positive number of seconds")
     jobs = campaign.default_jobs() if arguments.jobs is None else arguments.jobs
     if jobs < 1:
@@ -132,7 +132,7 @@ def publish(
     if any("=" not in given for given in arguments.output):
         return
     if arguments.format != "text":
-        sys.stdout.write(outputs.FORMATS[arguments.format](report, arguments.verbose))
+        terminal.write(outputs.FORMATS[arguments.format](report, arguments.verbose))
     elif arguments.quiet:
         terminal.show(verdicts_text.summary(report) + "\n")
     else:

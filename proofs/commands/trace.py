@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,5 +64,5 @@ def _show(arguments: argparse.Namespace) -> int:
     elif arguments.format == "text":
         terminal.show(text)
     else:
-        sys.stdout.write(text)
+        terminal.write(text)
     return 0

@@ -20,7 +20,7 @@ def write_whole(path: Path, text: str) -> None:
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; name another --output") from error
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)

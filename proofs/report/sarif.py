@@ -118,7 +118,7 @@ def _result(report: Report, obligation: Obligation) -> dict[str, Any]:
 def fingerprint(obligation: Obligation) -> str:
     """The same for the same violation in another run, whatever lines moved."""
     text = "\0".join((obligation.policy, obligation.invariant, obligation.mode))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
 
 
 def _location(place: Place | None, policy: str, text: str = "") -> dict[str, Any]:

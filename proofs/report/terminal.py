@@ -60,11 +60,18 @@ def show(text: str, stream: TextIO | None = None) -> None:
     stream = stream or sys.stdout
     text = wrap(text, width_of(stream))
     if not is_fancy(stream):
-        stream.write(text)
+        write(text, stream)
         return
     console = Console(file=stream, highlight=False)
     for line in styled(text):
         console.print(line, soft_wrap=True)
+
+
+def write(text: str, stream: TextIO | None = None) -> None:
+    """Print a document as it is; what the stream's encoding lacks is spelled out."""
+    stream = stream or sys.stdout
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def styled(text: str) -> list[Text]:

@@ -195,7 +195,7 @@ def _limit(axis: Axis) -> list[Html]:
     if axis.limit is None or not axis.low <= axis.limit <= axis.high:
         return []
     x = axis.x(axis.limit)
-    return [tag("line", class_="limit", x1=x, x2=x, y1=0, y2=HEIGHT + 2 * TOP)]
+    return [tag("line", class_="limit", x1=x, x2=x, y1=-7, y2=HEIGHT + 2 * TOP + 7)]
 
 
 def _ruler(axis: Axis) -> Html:

@@ -16,6 +16,7 @@ from proofs.report.trace_view import (
     sides,
     sources,
     statement,
+    subject,
     where,
     why,
 )
@@ -31,7 +32,7 @@ def heading(trace: Trace) -> Html:
         for name in sources(trace.invariant)
     ]
     chips = [
-        *([f"policy {policy_line(trace)}"] if trace.policy else []),
+        *([f"{subject(trace)} {policy_line(trace)}"] if trace.policy else []),
         f"{trace.mode} scheduling",
         *([where(trace)] if trace.source is not None else []),
     ]

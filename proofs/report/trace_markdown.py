@@ -21,6 +21,7 @@ from proofs.report.trace_view import (
     promised,
     sources,
     statement,
+    subject,
     where,
     why,
 )
@@ -73,7 +74,7 @@ def render(trace: Trace, heading: int = 2) -> str:
     if why(trace.invariant):
         lines += [f"**Why it matters:** {escape(why(trace.invariant))} ({_links(trace)})", ""]
     if trace.policy:
-        lines += [f"**Policy:** {escape(policy_line(trace))}  "]
+        lines += [f"**{subject(trace).capitalize()}:** {escape(policy_line(trace))}  "]
     lines += [f"**Mode:** {trace.mode} scheduling  ", f"**Configuration:** {_config(trace)}", ""]
     for step in trace.steps:
         lines += [*_step(step), ""]

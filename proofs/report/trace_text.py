@@ -17,6 +17,7 @@ from proofs.report.trace_view import (
     policy_line,
     promised,
     statement,
+    subject,
     where,
     why,
 )
@@ -30,7 +31,7 @@ def render(trace: Trace) -> str:
     if why(trace.invariant):
         lines.append(f"  why     {why(trace.invariant)}")
     if trace.policy:
-        lines.append(f"  policy  {policy_line(trace)}")
+        lines.append(f"  {subject(trace):<8}{policy_line(trace)}")
     lines.append(f"  mode    {trace.mode} scheduling")
     lines.append(f"  config  {config_line(trace)}")
     lines.append("")

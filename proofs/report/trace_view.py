@@ -45,6 +45,11 @@ def link(source: str) -> str:
     return f"{PULL}{number}" if source.startswith("#") and number.isdigit() else ""
 
 
+def subject(trace: Trace) -> str:
+    """What the policy field names: a policy of the model, or the scenario a source ran."""
+    return "policy" if trace.policy in POLICIES else "scenario"
+
+
 def policy_line(trace: Trace) -> str:
     """The policy with its title and where it was merged."""
     known = POLICIES.get(trace.policy)

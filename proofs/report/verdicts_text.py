@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from model.policies import POLICIES, RECOMMENDED
-from proofs.report.run import Report, headline
+from proofs.report.run import KNOWN, Report, headline
 from proofs.report.trace_text import render as render_trace
 from proofs.report.trace_text import table
 from proofs.trace import Trace
@@ -138,7 +138,10 @@ def _used(obligations: Iterable[Obligation]) -> list[str]:
 def summary(report: Report) -> str:
     """The last lines: what it all comes to, and what made it so."""
     outcome = report.outcome
+    known = sum(report.state(o) == KNOWN for o in outcome.obligations)
     counts = {v: sum(o.verdict == v for o in outcome.obligations) for v in MARKS}
+    counts[VIOLATED] -= known
+    counts["violated as known"] = known
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     verdict = {
         PROVED: "VERIFICATION SUCCESSFUL",

@@ -98,35 +98,31 @@ class SourceReport:
         )
 
 
+def _made(cls: Any, data: dict[str, Any], **inner: Any) -> Any:
+    """A record from its JSON form: lists back to tuples, inner records as given."""
+    plain = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    return cls(**plain | inner)
+
+
 def _finding(data: dict[str, Any]) -> Finding:
-    names = ("assumptions", "waivers", "clauses")
-    return Finding(
-        **data
-        | {name: tuple(data[name]) for name in names}
-        | {"gaps": tuple(Gap(**gap) for gap in data["gaps"]), "trace": _trace(data["trace"])}
-    )
+    gaps = tuple(Gap(**gap) for gap in data["gaps"])
+    found: Finding = _made(Finding, data, gaps=gaps, trace=_trace(data["trace"]))
+    return found
 
 
 def _trace(data: dict[str, Any] | None) -> Trace | None:
     if data is None:
         return None
-    return Trace(
-        **data
-        | {
-            "steps": tuple(_step(step) for step in data["steps"]),
-            "branches": tuple(data["branches"]),
-            "notes": tuple(data["notes"]),
-        }
-    )
+    made: Trace = _made(Trace, data, steps=tuple(_step(step) for step in data["steps"]))
+    return made
 
 
 def _step(data: dict[str, Any]) -> TraceStep:
-    violated = data["violated"]
-    return TraceStep(
-        **data
-        | {
-            "requests": tuple(RequestLine(**line) for line in data["requests"]),
-            "events": tuple(data["events"]),
-            "violated": Violation(**violated) if violated is not None else None,
-        }
+    broken = data["violated"]
+    step: TraceStep = _made(
+        TraceStep,
+        data,
+        requests=tuple(_made(RequestLine, line) for line in data["requests"]),
+        violated=_made(Violation, broken) if broken is not None else None,
     )
+    return step

@@ -37,7 +37,8 @@ AT_THE_GATE: dict[str, dict[str, str]] = {
     "defines a coroutine": {"methods": "    async def x(self):\n        pass"},
     "yields": {"methods": "    def x(self):\n        yield 1"},
     "catches everything": {
-        "methods": "    def x(self):\n        try:\n            pass\n        except:\n            pass"
+        "methods": "    def x(self):\n        try:\n            pass\n"
+        "        except:\n            pass"
     },
     "catches BaseException": {
         "methods": "    def x(self):\n        try:\n            pass\n"
@@ -60,7 +61,8 @@ AT_THE_GATE: dict[str, dict[str, str]] = {
     "does not parse": {"init": "x = = 1"},
     "takes a symbolic value apart": {"schedule": "self.max_model_len.pool = 1"},
     "matches attributes": {
-        "methods": "    def x(self):\n        match self:\n            case list():\n                pass"
+        "methods": "    def x(self):\n        match self:\n            case list():\n"
+        "                pass"
     },
 }
 

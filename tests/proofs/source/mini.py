@@ -21,7 +21,7 @@ OVERFLOWING_PAD = """
                 rows, padded = 1 + self.num_spec_tokens, True
 """
 
-TEMPLATE = '''
+TEMPLATE = """
 from collections import deque
 
 from vllm.v1.core.kv_cache_manager import KVCacheManager
@@ -171,7 +171,7 @@ class Scheduler(SchedulerInterface):
             request = self.requests[name]
             request.spec_token_ids = [] if request.is_prefill_chunk else tokens
 {methods}
-'''
+"""
 
 
 def text(

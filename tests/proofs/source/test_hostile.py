@@ -10,15 +10,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from hostile import AT_RUN_TIME, AT_THE_GATE, WITHOUT_EFFECT  # noqa: E402
-from mini import text, texts  # noqa: E402
+from hostile import AT_RUN_TIME, AT_THE_GATE, WITHOUT_EFFECT
+from mini import text, texts
 
-from proofs.source.check import check_source  # noqa: E402
-from proofs.source.errors import Rejected, SourceError  # noqa: E402
-from proofs.source.gate import parse  # noqa: E402
-from proofs.source.loader import Text  # noqa: E402
-from proofs.source.sandbox import Job, Limit, check_in_sandbox  # noqa: E402
-from proofs.verdict import PROVED, SYNC, VIOLATED  # noqa: E402
+from proofs.source.check import check_source
+from proofs.source.errors import Rejected, SourceError
+from proofs.source.gate import parse
+from proofs.source.loader import Text
+from proofs.source.sandbox import Job, Limit, check_in_sandbox
+from proofs.verdict import PROVED, SYNC, VIOLATED
 
 LIMIT = Limit(cpu_seconds=2, wall_seconds=30, memory_bytes=1 << 30)
 

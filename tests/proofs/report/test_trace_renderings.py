@@ -1,0 +1,130 @@
+"""Text, Markdown and ITF say the same about the same trace, and take its words as words."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import pytest
+from itf_py.itf import trace_from_json
+from report_samples import FILE, HOSTILE, saved, sourced
+
+from proofs.report import trace_html, trace_itf, trace_markdown, trace_text
+from proofs.report.trace_view import also_in, command, promised
+
+RENDERINGS = (trace_text.render, trace_markdown.render, trace_html.render)
+
+
+@pytest.mark.parametrize("render", RENDERINGS)
+@pytest.mark.parametrize("name", ["53962", "55126", "54028"])
+def test_every_rendering_tells_the_whole_story(name: str, render: object) -> None:
+    trace = saved(name)
+    text = render(trace)  # type: ignore[operator]
+    plain = text.replace("\\", "")
+    if text.startswith("<!DOCTYPE"):
+        plain = unescape(re.sub(r"<[^>]+>", "", text))
+    assert trace.invariant in text
+    assert command(trace) in text
+    assert f"{trace.mode} scheduling" in plain
+    assert "breaks here" in text
+    assert all(status in plain for _, status in also_in(trace))
+    numbers = trace.violation.sentence.split(":")[0]
+    assert numbers in plain
+
+
+@pytest.mark.parametrize("render", RENDERINGS)
+def test_the_branches_of_a_source_are_told_with_their_lines(render: object) -> None:
+    text = render(sourced())  # type: ignore[operator]
+    assert f"{FILE}:9" in text
+    assert "not taken" in text
+    assert "1 + self.num_spec_tokens" in text or "fits(request)" in text
+
+
+def test_text_splits_what_came_before_the_decision_from_what_came_after() -> None:
+    lines = trace_text.render(saved("53962")).splitlines()
+    arrival = next(i for i, line in enumerate(lines) if "B arrives" in line)
+    decision = next(i for i, line in enumerate(lines) if "B padded" in line and "decision" in line)
+    booked = next(i for i, line in enumerate(lines) if "then: output of A booked" in line)
+    assert arrival < decision < booked
+
+
+def test_a_dying_scheduler_is_shown_with_the_request_it_died_on() -> None:
+    trace = saved("54028")
+    assert trace.violation.sentence.startswith("rows = 1 != 2 = 1 + num_spec_tokens: Assertion")
+    assert trace.violation.request == "A"
+    assert promised(trace.violation) == "rows == 1 + num_spec_tokens"
+    assert "raised: the scheduler dies before it decides" in trace_text.render(trace)
+
+
+def test_markdown_takes_words_as_words() -> None:
+    text = trace_markdown.render(sourced(HOSTILE))
+    outside = re.sub(r"(`+).*?\1", "", text)
+    assert "<script>" not in outside.replace("\\<script\\>", "")
+    assert "@all" not in outside
+    tables = [row for row in text.splitlines() if row.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in tables} == {9}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`", "``x`", "a|b", "<b>", "@team", "# no heading", "- no item", "1. no item", "[x](y)"],
+)
+def test_markdown_escapes_and_code_spans_close(text: str) -> None:
+    code = trace_markdown.code(text)
+    fence = re.match("`+", code)
+    assert (
+        fence and code.endswith(fence[0]) and fence[0] not in code[len(fence[0]) : -len(fence[0])]
+    )
+    escaped = trace_markdown.escape(text)
+    assert not re.match(r"[#\-]|\d+\.\s", escaped)
+    assert not re.search(r"(?<!\\)[<\[|`]", escaped)
+
+
+def test_markdown_fits_a_comment() -> None:
+    assert max(len(trace_markdown.render(saved(n))) for n in ("53962", "55126", "54028")) < 4000
+
+
+@pytest.mark.parametrize("name", ["53962", "55126", "54028"])
+def test_itf_is_read_by_the_reference_reader(name: str) -> None:
+    trace = saved(name)
+    document = json.loads(trace_itf.render(trace))
+    read = trace_from_json(document)
+    assert read.vars == document["vars"]
+    assert len(read.states) == 1 + max(step.step for step in trace.steps)
+    assert [s.values["violated"] for s in read.states] == [False] * (len(read.states) - 1) + [True]
+    first = read.states[0].values
+    assert first["max_model_len"] == trace.config["max_model_len"]
+    (step,) = [s for s in trace.steps if s.violated is not None]
+    for line in step.requests:
+        rows = read.states[-1].values["num_scheduled_tokens"][(step.rank, line.request_id)]
+        assert rows == line.num_scheduled_tokens
+
+
+def test_itf_keeps_to_the_format() -> None:
+    """Apalache's ADR-015: every state has every variable, the first one every parameter."""
+    document = trace_itf.document(sourced())
+    assert set(document) <= {"#meta", "params", "vars", "states", "loop"}
+    assert not set(document["params"]) & set(document["vars"])
+    types = document["#meta"]["varTypes"]
+    assert set(types) == {*document["params"], *document["vars"]}
+    for number, state in enumerate(document["states"]):
+        extra = set(document["params"]) if number == 0 else set()
+        assert set(state) == {"#meta", *document["vars"], *extra}
+        assert state["#meta"]["index"] == number
+        for name in state.keys() - {"#meta"}:
+            _is_expression(state[name])
+
+
+def _is_expression(value: object) -> None:
+    if isinstance(value, bool | str):
+        return
+    assert isinstance(value, dict)
+    ((kind, inside),) = value.items()
+    if kind == "#bigint":
+        assert re.fullmatch("-?[0-9]+", inside)
+        return
+    assert kind in ("#map", "#tup")
+    for item in inside:
+        for part in item if kind == "#map" else [item]:
+            _is_expression(part)
