@@ -89,7 +89,9 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     amount = report.add_mutually_exclusive_group()
     amount.add_argument("--quiet", action="store_true", help="say nothing but the verdict")
     amount.add_argument(
-        "--verbose", action="store_true", help="also list the assumptions and waivers used"
+        "--verbose",
+        action="store_true",
+        help="also list the assumptions and waivers used, and tell the progress in a pipe",
     )
 
 
@@ -113,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _outcome(arguments: argparse.Namespace, only: list[str], deadline: float, jobs: int) -> Outcome:
     """Check what the arguments name; every kind of target answers with an ``Outcome``."""
-    return _check_policies(arguments.policy, only, deadline, jobs, arguments.quiet)
+    return _check_policies(arguments, only, deadline, jobs)
 
 
 def publish(
@@ -167,23 +169,24 @@ def _only(ids: list[str] | None) -> list[str]:
 
 
 def _check_policies(
-    name: str | None, only: list[str], deadline: float, jobs: int, quiet: bool
+    arguments: argparse.Namespace, only: list[str], deadline: float, jobs: int
 ) -> Outcome:
+    name = arguments.policy
     if name is not None and name not in POLICIES:
         raise unknown("policy", name, list(POLICIES))
     policies = list(POLICIES.values()) if name is None else [POLICIES[name]]
     target = f"policy {name}" if name else f"policy {RECOMMENDED.name} and all known bugs"
-    with _progress(quiet) as progress:
+    with _progress(arguments) as progress:
         outcome = campaign.run(target, policies, only, deadline, jobs, progress)
     return outcome if name is None else outcome.unexpecting()
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[campaign.Progress]:
-    """A bar on stderr while it is a terminal; silent otherwise."""
+def _progress(arguments: argparse.Namespace) -> Iterator[campaign.Progress]:
+    """On stderr: a bar on a terminal, lines elsewhere if asked for, nothing if quiet."""
     console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield lambda what, done, total: None
+    if arguments.quiet or not console.is_terminal:
+        yield _lines(time.perf_counter()) if arguments.verbose else lambda *_: None
         return
     columns = (
         TextColumn("{task.description}"),
@@ -198,3 +201,11 @@ def _progress(quiet: bool) -> Iterator[campaign.Progress]:
             bar.update(task, description=f"proved or refuted {what}", completed=done, total=total)
 
         yield show
+
+
+def _lines(started: float) -> campaign.Progress:
+    def show(what: str, done: int, total: int) -> None:
+        seconds = time.perf_counter() - started
+        print(f"{seconds:7.1f} s  {done}/{total}  proved or refuted {what}", file=sys.stderr)
+
+    return show

@@ -78,4 +78,5 @@ def headline(report: Report, obligation: Obligation) -> str:
         if obligation.reason:
             text += f": {obligation.reason}"
     reason = report.reason(obligation)
-    return f"{text} [accepted: {reason}]" if reason else text
+    text = f"{text} [accepted: {reason}]" if reason else text
+    return "".join(c if c.isprintable() else " " for c in text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from typing import TextIO
@@ -10,6 +11,8 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+"""What a name in a report must not do to a terminal."""
 STYLES = (
     (r"VERIFICATION SUCCESSFUL", "bold green"),
     (r"VERIFICATION FAILED", "bold red"),
@@ -58,7 +61,7 @@ def wrap(text: str, width: int | None) -> str:
 def show(text: str, stream: TextIO | None = None) -> None:
     """Print a text report."""
     stream = stream or sys.stdout
-    text = wrap(text, width_of(stream))
+    text = wrap(CONTROL.sub("\ufffd", text), width_of(stream))
     if not is_fancy(stream):
         write(text, stream)
         return

@@ -17,6 +17,8 @@ FORMAT = "schedproof-trace"
 SCHEMA = 1
 LARGEST = 16 * 2**20
 """Bytes of the longest file that is read."""
+WIDEST = 2**53
+"""Largest number in a trace; beyond it JSON readers disagree."""
 
 
 class Damaged(ValueError):
@@ -105,12 +107,31 @@ def trace_from_json(data: Any) -> Trace:
         )
     )
     for name, value in trace.config.items():
-        if not isinstance(value, int):
-            raise Damaged(f"trace.config.{name} is not a number or a truth value")
+        if not isinstance(value, bool):
+            _number(value, f"trace.config.{name}")
     broken = sum(step.violated is not None for step in trace.steps)
     if broken != 1:
         raise Damaged(f"exactly one step breaks the promise, not {broken}")
     return trace
+
+
+def printable(trace: Trace) -> Trace:
+    """The trace with every string on one line and free of control characters.
+
+    What a source or a file calls itself must not move a cursor or begin a line of its own.
+    """
+    plain: Trace = trace_from_json(_printable(json.loads(json.dumps(trace.to_json()))))
+    return plain
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, str):
+        return "".join(c if c.isprintable() else "\ufffd" for c in value.expandtabs(4))
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    if isinstance(value, dict):
+        return {_printable(key): _printable(item) for key, item in value.items()}
+    return value
 
 
 def _bounded(path: Path) -> str:
@@ -192,6 +213,8 @@ def _list(value: Any, at: str) -> enumerate[Any]:
 def _number(value: Any, at: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise Damaged(f"{at} is not a whole number")
+    if abs(value) > WIDEST:
+        raise Damaged(f"{at} is out of range")
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from proofs.report.trace_file import printable
 from proofs.report.trace_view import (
     COLUMNS,
     LEGEND,
@@ -48,6 +49,13 @@ def code(text: str) -> str:
     return f"{fence}{pad}{clean}{pad}{fence}" if clean else ""
 
 
+def block(text: str) -> list[str]:
+    """A fenced block of shell that nothing inside can close."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}sh", text, fence]
+
+
 def rows(cells: Sequence[Sequence[str]]) -> list[str]:
     """A pipe table; the first row is the heading.  The cells are Markdown already."""
     heading, *body = cells
@@ -60,6 +68,7 @@ def rows(cells: Sequence[Sequence[str]]) -> list[str]:
 
 def render(trace: Trace, heading: int = 2) -> str:
     """The whole counterexample, ready to paste."""
+    trace = printable(trace)
     violation = trace.violation
     about = f" for request {code(violation.request)}" if violation.request else ""
     lines = [
@@ -86,7 +95,7 @@ def render(trace: Trace, heading: int = 2) -> str:
             f"{escape(policy_label(name))} ({escape(status)})" for name, status in same
         )
         lines += [f"**Policies that break it** ({trace.mode}): {told}", ""]
-    lines += ["**See it again:**", "", "```sh", command(trace), "```", "", f"<sub>{LEGEND}</sub>"]
+    lines += ["**See it again:**", "", *block(command(trace)), "", f"<sub>{LEGEND}</sub>"]
     text = "\n".join(lines)
     if len(text) > LONGEST:
         text = f"{text[:LONGEST].rsplit(chr(10), 1)[0]}\n\n… shortened; `trace show` has it all."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from proofs.report.trace_file import printable
 from proofs.report.trace_view import (
     COLUMNS,
     LEGEND,
@@ -26,6 +27,7 @@ from proofs.trace import Trace, TraceStep
 
 def render(trace: Trace) -> str:
     """The whole counterexample; reads top to bottom in one minute."""
+    trace = printable(trace)
     violation = trace.violation
     lines = [f"{trace.invariant}: {statement(trace.invariant)}"]
     if why(trace.invariant):

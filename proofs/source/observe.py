@@ -179,7 +179,12 @@ class Step:
         ):
             return True
         if not from_waiting:
-            return was.num_output_placeholders > 0
+            # Output in flight may end it, or leaves no position before it is back.
+            may_end = was.num_tokens + 1 >= was.num_prompt_tokens + was.max_tokens
+            diffusing = h.config.num_sampled_tokens_per_step == 0
+            last = h.config.max_model_len - h.config.num_sampled_tokens_per_step
+            full = was.num_computed_tokens >= last
+            return all_of(was.num_output_placeholders > 0, any_of(may_end, diffusing, full))
         running = len([r for r in h.scheduler.running if r is not request])
         return any_of(was.num_stale_output_tokens > 0, running >= h.config.max_num_seqs)
 

@@ -83,9 +83,9 @@ kv_cache_config.needs_kv_cache_zeroing              | const  | False   | | | zer
 kv_cache_config.hisparse_host_num_blocks            | const  | None    | 0.33 | | off
 kv_cache_config.kv_cache_groups                     | world  |         | | | one group
 kv_cache_group.kv_cache_spec                        | object | kv_cache_spec | | |
-kv_cache_spec.prefix_replay_tokens                  | const  | 0       | 0.30 | | bounded replay off
-kv_cache_spec.prefill_checkpoint_alignment          | const  | None    | 0.30 | | no internal Mamba checkpoints
-kv_cache_spec.num_prefill_checkpoint_blocks         | const  | 0       | 0.30 | | no internal Mamba checkpoints
+kv_cache_spec.prefix_replay_tokens                  | const  | 0       | 0.31 | | bounded replay off
+kv_cache_spec.prefill_checkpoint_alignment          | const  | None    | 0.29 | | no internal Mamba checkpoints
+kv_cache_spec.num_prefill_checkpoint_blocks         | const  | 0       | 0.29 | | no internal Mamba checkpoints
 # --- names the files import -------------------------------------------------------------------
 import RequestStatus                                | python | | | | vLLM's statuses
 import PauseState                                   | python | | | | never paused
@@ -125,7 +125,7 @@ import EngineCoreOutput                             | record | | | |
 import EngineCoreOutputs                            | record | | | |
 import CachedRequestData                            | record | | | |
 import NewRequestData                               | object | | | |
-NewRequestData.from_request()                       | call   | None | | | data for the runner
+NewRequestData.from_request()                       | world  | | | | data for the runner: its request's id
 import KVConnectorBlockState                        | record | | | |
 import SchedulerStats                               | record | | | |
 import PrefixCacheStats                             | make   | statistics | | |

@@ -21,7 +21,7 @@ from proofs.source.requests import (
     RequestStatus,
     SchedulingPolicy,
 )
-from proofs.source.stubs import SealedMeta, Stub
+from proofs.source.stubs import Record, SealedMeta, Stub
 from spec import assumptions as spec_world
 from spec.config import Config
 from spec.logic import ceil_div, implies
@@ -157,6 +157,12 @@ class World:
         context.assume(implies(load_async, loaded), spec_world.LOAD_WITHIN_REQUEST.id)
         return matched, load_async
 
+    # -- data for the runner ---------------------------------------------------------------------
+
+    def new_request_data(self, request: Request, *args: Any, **options: Any) -> Record:
+        """What the runner is told about a new request."""
+        return Record(self.host, "NewRequestData", {"req_id": request.request_id})
+
     # -- stopping ------------------------------------------------------------------------------
 
     def check_stop(self, request: Request, max_model_len: Any, *args: Any) -> bool:
@@ -260,6 +266,7 @@ _ANSWERS: dict[str, _Answer] = {
         Stub(w.host, "kv_transfer_config") if w.connector else None
     ),
     "scheduler_config.policy": lambda w: SchedulingPolicy(w.config.priority_scheduling),
+    "NewRequestData.from_request": lambda w: w.new_request_data,
     "sampling_params.eos_token_id": _StopToken,
     "kv_cache_config.kv_cache_groups": lambda w: (Stub(w.host, "kv_cache_group"),),
     "structured_output_manager.validate_tokens": lambda w: lambda request, tokens: tokens,

@@ -13,6 +13,8 @@ from report_samples import FILE, HOSTILE, saved, sourced
 from proofs.report import trace_html, trace_itf, trace_markdown, trace_text
 from proofs.report.trace_view import also_in, command, promised
 
+CODE = r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)"
+"""A code span of Markdown."""
 RENDERINGS = (trace_text.render, trace_markdown.render, trace_html.render)
 
 
@@ -57,9 +59,16 @@ def test_a_dying_scheduler_is_shown_with_the_request_it_died_on() -> None:
     assert "raised: the scheduler dies before it decides" in trace_text.render(trace)
 
 
+@pytest.mark.parametrize("render", [trace_text.render, trace_markdown.render])
+def test_no_word_moves_the_cursor_or_begins_a_line(render: object) -> None:
+    text = render(sourced("A\x1b[2J\n::error::x", "a\r\n```\n::error::y"))  # type: ignore[operator]
+    assert not [c for c in text if not c.isprintable() and c != "\n"]
+    assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
+
+
 def test_markdown_takes_words_as_words() -> None:
     text = trace_markdown.render(sourced(HOSTILE))
-    outside = re.sub(r"(`+).*?\1", "", text)
+    outside = re.sub(CODE, "", text)
     assert "<script>" not in outside.replace("\\<script\\>", "")
     assert "@all" not in outside
     tables = [row for row in text.splitlines() if row.startswith("|")]

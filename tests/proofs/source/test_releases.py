@@ -25,13 +25,13 @@ ALL = bool(os.environ.get("SCHEDPROOF_ALL_RELEASES"))
 VERSIONS = PADDED if ALL else ("0.25.0", "0.29.0", "0.33.0")
 
 PADDING = frozenset(
-    [
+    {
         "within-model-len",
         "uniform-decode",
         "rows-match-drafts",
         "progress",
         "placeholder-accounting",
-    ]
+    }
 )
 ASSERTION = frozenset({"no-reachable-assert"})
 EXPECTED: dict[str, frozenset[str]] = {
