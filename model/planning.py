@@ -114,8 +114,9 @@ def mamba_aligned_rows(config: Config, request: Request, start: int, rows: int) 
     # A chunk that starts inside a block stops at its end.
     next_boundary = (start // block + 1) * block
     end = ite((start % block != 0) & (next_boundary < end), next_boundary, end)
-    # No chunk runs past the last boundary whose state will be cached.
-    last_boundary = request.num_tokens // block * block
+    # No chunk runs past the last boundary whose state will be cached (0.31 and later; before, the
+    # boundary at N itself counted too).
+    last_boundary = (request.num_tokens - 1) // block * block
     end = ite((start < last_boundary) & (last_boundary < end), last_boundary, end)
     return ite(start >= prefill_end, rows, max(end - start, 0))
 

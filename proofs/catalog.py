@@ -42,11 +42,13 @@ def explain(name: str) -> str:
             return _explain_invariant(name)
     for waiver in WAIVERS:
         if waiver.id == name:
-            return _page(
-                waiver.id,
-                "waiver of uniform-decode",
-                {"applies when": waiver.statement, "why": waiver.why, "source": waiver.source},
-            )
+            fields = {
+                "applies when": waiver.statement,
+                "why": waiver.why,
+                "source": waiver.source,
+            }
+            page = _page(waiver.id, "waiver of uniform-decode", fields)
+            return page + _shown_without(waiver.id, "A step that needs it")
     for assumption in ASSUMPTIONS:
         if assumption.id == name:
             return _explain_assumption(assumption)
@@ -98,10 +100,15 @@ def _explain_assumption(assumption: Assumption) -> str:
         "source": assumption.source,
     }
     page = _page(assumption.id, f"assumption about the {assumption.about}", fields)
-    trace = without(assumption.id, Limits(seconds=60))
-    if trace is None:
-        return page
-    return f"{page}\n\nWithout it the recommended policy breaks, for example:\n\n{render(trace)}"
+    return page + _shown_without(
+        assumption.id, "Without it the recommended policy breaks, for example"
+    )
+
+
+def _shown_without(name: str, lead: str) -> str:
+    """An execution of the recommended policy that breaks a promise without this id."""
+    trace = without(name, Limits(seconds=60))
+    return "" if trace is None else f"\n\n{lead}:\n\n{render(trace)}"
 
 
 def _explain_policy(policy: PaddingPolicy) -> str:

@@ -59,6 +59,10 @@ class Harness:
         self.group_has_prefill = self.truth("group_has_prefill")
         self.rejections: dict[str, bool] = {}
         """What the runner grants about placeholder drafts in the step being booked."""
+        self.prefill_withdrawn = all_of(
+            self.config.priority_scheduling, self.truth("prefill_withdrawn")
+        )
+        """Whether every prefill scheduled so far on this rank will be preempted in this step."""
         self.computes_prompt: bool = False
         """Whether the last decision scheduled prompt rows."""
 
@@ -128,7 +132,8 @@ class Harness:
         has_prefill = self.truth("rank_has_prefill")
         so_far = StepSoFar(step, new("num_scheduled_reqs", 0), has_prefill, slots_taken)
         self.suppose(step_clauses(self.config, so_far))
-        self.context.assume(implies(has_prefill, self.group_has_prefill))
+        stays = has_prefill & not_(self.prefill_withdrawn)
+        self.context.assume(implies(stays, self.group_has_prefill))
         return so_far
 
     # -- goals --------------------------------------------------------------------------------
@@ -138,7 +143,11 @@ class Harness:
         if isinstance(record, Decision):
             self.computes_prompt = all_of(record.outcome == SCHEDULED, record.is_prefill)
             self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
-            record = replace(record, group_has_prefill=self.group_has_prefill)
+            record = replace(
+                record,
+                group_has_prefill=self.group_has_prefill,
+                prefill_withdrawn=self.prefill_withdrawn,
+            )
         for invariant in about(type(record)):
             claim = invariant.claim(record)
             granted = {WAIVED + name: not_(applies) for name, applies in claim.waivers.items()}

@@ -6,7 +6,7 @@ function, the model's own engine, the catalogue's own claims.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from spec.claims import Claim
 from spec.config import Config
 from spec.invariants import about
 from spec.logic import all_of, any_of
-from spec.records import SCHEDULED, Booking, Decision, RequestState
+from spec.records import SCHEDULED, SKIPPED, Booking, Decision, RequestState
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,30 @@ class Play:
         """One step of every rank; then every promise of that step is known."""
         for rank, engine in enumerate(self.engines):
             self.enter(number, rank, engine)
-            engine.step()
+            output = engine.step()
+            names = {share.request.request_id for share in output.scheduled}
+            self._withdraw(rank, names)
         self.close(number)
+
+    def _withdraw(self, rank: int, scheduled: Collection[str]) -> None:
+        """Take back decisions that the same step took back: the request was preempted after all."""
+        records = self._records[rank]
+        withdrawn = any_of(
+            *(r.is_prefill for r in records if _got_rows(r) and r.request_id not in scheduled)
+        )
+        for position, record in enumerate(records):
+            if isinstance(record, Decision):
+                records[position] = replace(record, prefill_withdrawn=withdrawn)
+                if _got_rows(record) and record.request_id not in scheduled:
+                    records[position] = replace(
+                        record,
+                        outcome=SKIPPED,
+                        reason="preempted: rows withdrawn",
+                        num_scheduled_tokens=0,
+                        num_draft_tokens=0,
+                        is_padded=False,
+                        must_wait=True,
+                    )
 
     def close(self, number: int) -> None:
         """Turn the records of step ``number`` into promises (also after an exception)."""
@@ -119,3 +141,7 @@ def arrive(
     request = Request(name, prompt, max_tokens, priority, order)
     engine.add_request(request)
     return request
+
+
+def _got_rows(record: Any) -> bool:
+    return isinstance(record, Decision) and record.outcome == SCHEDULED

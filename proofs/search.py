@@ -37,6 +37,7 @@ FEATURES = (
     "unchunked",
     "slots",
     "preemption",
+    "priority",
     "load",
 )
 """What a search may switch on besides plain decoding with prefix hits."""
@@ -58,7 +59,7 @@ class Search:
     limits: Limits = field(default_factory=Limits)
     depths: tuple[tuple[int, int], ...] = DEPTHS
     without: frozenset[str] = frozenset()
-    """Ids of assumptions about the world not to make (``proofs.necessity``)."""
+    """Ids of assumptions not to make and waivers not to grant (``proofs.necessity``)."""
     lengths: tuple[int, ...] = (3, 4, 6, LARGEST)
     """Bounds on ``max_model_len``, in the order they are tried: it is minimized first, and a small
     one leaves few paths."""
@@ -153,6 +154,8 @@ class _Run:
         name = chr(ord("A") + index)
         request = Request(name, new(f"{name} prompt", 1, LARGEST), new(f"{name} max", 1, LARGEST))
         request.arrival_time = index
+        if "priority" in self.features:
+            request.priority = new(f"{name} priority", 0, 2)
         self.assume(world.PROMPT_FITS, self.config, request.num_prompt_tokens)
         return request
 
@@ -195,7 +198,8 @@ class _Run:
             return
         for promise in self.promises:
             if promise.invariant in targets:
-                broken = not_(promise.claim.holds) & self._may_blame(promise.invariant)
+                claim = promise.claim.without(self.task.without)
+                broken = not_(claim.holds) & self._may_blame(promise.invariant)
                 if broken is not False and isinstance(path.holds(not_(broken)), Refuted):
                     yield promise.invariant, broken
 
@@ -239,6 +243,7 @@ class _Run:
                     request.request_id,
                     evaluate(request.num_prompt_tokens, model),
                     evaluate(request.max_tokens, model),
+                    evaluate(request.priority, model),
                 )
                 for step, request in self.arrivals
             ),
@@ -319,6 +324,7 @@ def _config(context: Context, run: _Run) -> Config:
         num_gpu_blocks=blocks,
         enable_chunked_prefill="unchunked" not in on,
         async_scheduling=run.task.mode == ASYNC,
+        priority_scheduling="priority" in on,
         mamba_align="mamba" in on,
     )
     context.assume(world.LEGAL_CONFIG.condition(config))

@@ -8,8 +8,8 @@ sentence ``31 + 2 + 1 = 34 > 33 = max_model_len``: there is no second text that 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from spec.logic import any_of, implies, not_, total
 
@@ -50,6 +50,11 @@ class Claim:
     def holds(self) -> bool:
         """The promise."""
         return implies(self.when & not_(any_of(*self.waivers.values())), self.inequality)
+
+    def without(self, waivers: Collection[str]) -> Claim:
+        """The same promise with some waivers struck out."""
+        kept = {name: applies for name, applies in self.waivers.items() if name not in waivers}
+        return replace(self, waivers=kept)
 
     def sentence(self) -> str:
         """The broken comparison with numbers: ``31 + 2 + 1 = 34 > 33 = max_model_len``.

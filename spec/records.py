@@ -60,6 +60,8 @@ class Decision:
     """Some request on some data-parallel rank computes prompt in this step."""
     kv_capacity: int
     """Tokens the request's KV blocks can hold after the decision."""
+    prefill_withdrawn: bool = False
+    """A prefill that got rows before this request was preempted later in the same step."""
 
 
 @dataclass(frozen=True, slots=True)

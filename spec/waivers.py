@@ -49,8 +49,13 @@ def _small_threshold(d: Decision) -> bool:
 
 def _mamba_clip(d: Decision) -> bool:
     block, start = d.config.block_size, d.num_computed_tokens
-    last_boundary = (start + d.config.num_spec_tokens) // block * block
-    return all_of(d.config.mamba_align, d.from_waiting, last_boundary > start)
+    next_boundary = (start // block + 1) * block
+    inside = next_boundary <= start + d.config.num_spec_tokens
+    return all_of(d.config.mamba_align, d.from_waiting, start % block != 0, inside)
+
+
+def _withdrawn_prefill(d: Decision) -> bool:
+    return d.config.priority_scheduling & d.prefill_withdrawn
 
 
 WAIVERS: tuple[Waiver, ...] = (
@@ -85,9 +90,18 @@ WAIVERS: tuple[Waiver, ...] = (
     ),
     Waiver(
         "mamba-clip",
-        "Mamba alignment is on and a block boundary lies inside the rows to pad: in (C, C + K]",
+        "Mamba alignment is on, C lies inside a block and the block ends inside the padded rows",
         "A chunk must end on a state checkpoint; the newest releases then drop the padding.",
         "#54392",
         _mamba_clip,
+    ),
+    Waiver(
+        "withdrawn-prefill",
+        "priority scheduling: a prefill got rows earlier in this step and was then preempted",
+        "Found by the prover, in every release up to 0.33: the prefill's rows leave the step, but "
+        "the rows of the decode behind it stay cut by the budget the prefill had taken. The step "
+        "is correct, only slower, and needs a full KV pool; the cut is made good one step later.",
+        "vllm/v1/core/sched/scheduler.py, running loop, PRIORITY preemption",
+        _withdrawn_prefill,
     ),
 )

@@ -97,9 +97,15 @@ class SchedulerMachine(RuleBasedStateMachine):
 
 
 def hunt(
-    policy: PaddingPolicy, profile: Profile, only: frozenset[str] = frozenset(IDS)
+    policy: PaddingPolicy,
+    profile: Profile,
+    only: frozenset[str] = frozenset(IDS),
+    shrink: bool = True,
 ) -> Failure | None:
-    """The smallest failing execution Hypothesis finds, if it finds one."""
+    """The smallest failing execution Hypothesis finds, if it finds one.
+
+    Without ``shrink``, the first one it comes across.
+    """
     machine = type(f"Machine{policy.name}", (SchedulerMachine,), {"policy": policy, "only": only})
     try:
         run_state_machine_as_test(
@@ -112,7 +118,7 @@ def hunt(
                 deadline=None,
                 print_blob=False,
                 report_multiple_bugs=False,
-                phases=(Phase.generate, Phase.shrink),
+                phases=(Phase.generate, Phase.shrink) if shrink else (Phase.generate,),
                 suppress_health_check=list(HealthCheck),
             ),
         )

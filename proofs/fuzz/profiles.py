@@ -19,7 +19,7 @@ class Profile:
     """Steps of the plain random driver on the recommended policy."""
 
 
-QUICK = Profile("quick", examples=300, steps=16, random_steps=5_000)
+QUICK = Profile("quick", examples=300, steps=8, random_steps=5_000)
 CI = Profile("ci", examples=500, steps=30, random_steps=100_000)
 DEEP = Profile("deep", examples=5_000, steps=50, random_steps=1_000_000)
 PROFILES = {profile.name: profile for profile in (QUICK, CI, DEEP)}

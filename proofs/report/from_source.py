@@ -51,7 +51,7 @@ def _trace(
         return None
     notes = [*finding.trace.notes]
     if finding.reachability:
-        notes.append(f"from an arbitrary state: {finding.reachability}")
+        notes.append(f"the state it starts from is {finding.reachability}")
     if report.version:
         notes.append(f"in vLLM {report.version}")
     told = replace(finding.trace, target=target, notes=tuple(notes))

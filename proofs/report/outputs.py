@@ -18,7 +18,7 @@ Render = Callable[[Report, bool], str]
 
 FORMATS: dict[str, Render] = {
     "text": lambda report, verbose: verdicts_text.render(report, verbose),
-    "json": lambda report, verbose: document.dumps(report.outcome),
+    "json": lambda report, verbose: document.dumps(report),
     "markdown": lambda report, verbose: verdicts_markdown.render(report),
     "junit": lambda report, verbose: junit.render(report),
     "sarif": lambda report, verbose: sarif.render(report),

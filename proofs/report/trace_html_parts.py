@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 from proofs.report.markup import Html, join, tag
 from proofs.report.trace_view import (
     also_in,
@@ -117,7 +119,7 @@ def _excerpt(
     file, first, lines = excerpt["file"], excerpt["first"], excerpt["lines"]
     assert isinstance(file, str) and isinstance(first, int) and isinstance(lines, list)
     rows = []
-    for number, text in enumerate(lines, first):
+    for number, text in enumerate(dedent("\n".join(lines)).split("\n"), first):
         place = file, number
         kind = {True: "taken", False: "not-taken"}.get(taken[place]) if place in taken else None
         rows.append(

@@ -31,11 +31,11 @@ def render(trace: Trace) -> str:
     violation = trace.violation
     lines = [f"{trace.invariant}: {statement(trace.invariant)}"]
     if why(trace.invariant):
-        lines.append(f"  why     {why(trace.invariant)}")
+        lines.append(f"  why       {why(trace.invariant)}")
     if trace.policy:
-        lines.append(f"  {subject(trace):<8}{policy_line(trace)}")
-    lines.append(f"  mode    {trace.mode} scheduling")
-    lines.append(f"  config  {config_line(trace)}")
+        lines.append(f"  {subject(trace):<10}{policy_line(trace)}")
+    lines.append(f"  mode      {trace.mode} scheduling")
+    lines.append(f"  config    {config_line(trace)}")
     lines.append("")
     for step in trace.steps:
         lines += [f"  {line}" for line in step_lines(step)]
@@ -48,7 +48,7 @@ def render(trace: Trace) -> str:
     same = also_in(trace)
     if same:
         told = "; ".join(f"{policy_label(name)} ({status})" for name, status in same)
-        lines.append(f"  policies that break it ({trace.mode}): {told}")
+        lines.append(f"  policies of the model that break it ({trace.mode}): {told}")
     lines.append(f"  see it again: {command(trace)}")
     lines.append(f"  ({LEGEND})")
     return "\n".join(lines)

@@ -9,6 +9,7 @@ from proofs.source.errors import CANNOT_TELL, Gap, Rejected, SourceError, Unprof
 from proofs.source.induct import check_mode
 from proofs.source.loader import Loaded, Text, load
 from proofs.source.profile import profile_for
+from proofs.source.reach import with_executions
 from proofs.source.scenarios import MOST_SAMPLED, one_step, whole_loop
 from proofs.source.verdicts import Finding, SourceReport
 from proofs.symbolic import Limits
@@ -36,6 +37,7 @@ def check_source(
     modes: Iterable[str] = MODES,
     limits: Limits | None = None,
     profile: str = "",
+    reach_seconds: float = 0.0,
 ) -> SourceReport:
     """Check a scheduler from its text alone; nothing of it is imported.
 
@@ -47,6 +49,7 @@ def check_source(
         whole_loop_too: prove the whole loop inductively instead of one step.
         limits: bounds on paths and seconds of each exploration.
         profile: further profile lines, in the table's format.
+        reach_seconds: how long to look, for each violation, for an execution that ends in it.
 
     Raises:
         SourceError: the text is no scheduler, or does not load.
@@ -78,7 +81,7 @@ def check_source(
             found, without, cost = check_mode(loaded, tasks, scope, limits, whole_loop_too)
         except Rejected as refusal:
             return SourceReport(name, version, (), statistics, rejected=str(refusal))
-        findings += found
+        findings += with_executions(loaded, found, reach_seconds) if reach_seconds else found
         dropped |= dict.fromkeys(f"{clause} ({mode})" for clause in without)
         statistics += cost
     total = Statistics(

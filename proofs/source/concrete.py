@@ -6,7 +6,7 @@ same harness on plain integers, the text runs on them, and the trace shows what 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -16,6 +16,7 @@ from proofs.source.host import noted_lines
 from proofs.source.lines import Tracer
 from proofs.source.loader import Loaded
 from proofs.source.scenarios import Task
+from proofs.source.state import Moment, Told
 from proofs.trace import RequestLine, Trace, TraceStep, Violation, config_to_json
 from spec.records import SCHEDULED, Decision
 
@@ -73,7 +74,8 @@ def run(
     built: list[Harness] = []
     try:
         with tracer:
-            harness = Harness(loaded, Numbers(answers), task.features, kept)
+            context = task.context(Numbers(answers))
+            harness = Harness(loaded, context, task.features, kept)
             built.append(harness)
             goals = task.scenario(harness)
         return Run(harness, goals, None, tracer)
@@ -115,15 +117,11 @@ def replay(
         assert goal.claim is not None
         violation = Violation.of(invariant, goal.claim, goal.request)
         file, line = ran.tracer.behind(_rows_line(ran, goal.request))
-    decisions = ran.harness.decisions
-    lines = [RequestLine.of(d) for d in decisions] or [
-        _line(ran.harness, request.request_id) for request in ran.harness.everyone
-    ]
     return Trace(
         invariant=invariant,
         policy=task.name,
         config=config_to_json(ran.harness.config),
-        steps=(TraceStep(0, 0, tuple(lines), in_words(decisions) or "raised", (), violation),),
+        steps=_steps(ran.harness, violation),
         source={"file": file, "line": line},
         branches=tuple(ran.tracer.branches(file, line)),
         scenario={"scenario": task.name, "answers": {k: int(v) for k, v in answers.items()}},
@@ -142,11 +140,30 @@ def _broken(goals: list[Goal], invariant: str) -> Goal:
 def _rows_line(ran: Run, request: str) -> int | None:
     """The line that stored the request's rows."""
     assert ran.harness is not None
-    seen = ran.harness.seen
-    if seen is None:
+    if not ran.harness.moments:
         return None
-    lines = noted_lines(seen.rows)
+    lines = noted_lines(ran.harness.moments[-1].rows)
     return lines.get(request) if request else next(iter(lines.values()), None)
+
+
+def _steps(harness: Harness, violation: Violation) -> tuple[TraceStep, ...]:
+    """Every step of the run; the last one breaks the promise."""
+    moments = harness.moments or [Moment()]
+    steps = []
+    for number, moment in enumerate(moments):
+        lines = [RequestLine.of(d) for d in moment.decisions]
+        last = moment is moments[-1]
+        if last and not lines:
+            lines = [_line(harness, request.request_id) for request in harness.everyone]
+        decided = in_words(moment.decisions) or ("raised" if last else "nothing to schedule")
+        events, booked = _told(moment.events), _told(moment.booked)
+        broken = violation if last else None
+        steps.append(TraceStep(number, 0, tuple(lines), decided, events, broken, booked))
+    return tuple(steps)
+
+
+def _told(sentences: Iterable[Told]) -> tuple[str, ...]:
+    return tuple(sentence.format(*values) for sentence, values in sentences)
 
 
 def _line(harness: Harness, name: str) -> RequestLine:

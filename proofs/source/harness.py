@@ -19,7 +19,7 @@ from proofs.source.requests import (
     RequestStatus,
     sequence,
 )
-from proofs.source.state import Features, View, arbitrary_config
+from proofs.source.state import Features, Moment, View, arbitrary_config
 from proofs.source.stubs import Stub
 from proofs.source.world import Context, World
 from spec import assumptions as spec_world
@@ -49,8 +49,8 @@ class Harness:
     everyone: list[Request] = field(init=False, default_factory=list)
     """The requests of the harness, in the order they were made."""
     stand_ins: set[str] = field(init=False, default_factory=set)
-    seen: Any = field(init=False, default=None)
-    decisions: list[Decision] = field(init=False, default_factory=list)
+    moments: list[Moment] = field(init=False, default_factory=list)
+    """The steps of the run."""
     before: dict[str, View] = field(init=False, default_factory=dict)
     """Request id → its counters when the step began."""
 
@@ -76,7 +76,9 @@ class Harness:
 
     def record(self, seen: Any, decisions: list[Decision]) -> None:
         """Keep what a step decided, for the trace."""
-        self.seen, self.decisions = seen, decisions
+        if not self.moments:
+            self.moments.append(Moment())
+        self.moments[-1].rows, self.moments[-1].decisions = seen.rows, decisions
 
     # -- requests ------------------------------------------------------------------------------
 

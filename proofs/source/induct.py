@@ -47,6 +47,8 @@ class Candidate:
 class Outcome:
     """What is known about one mode so far."""
 
+    enough: frozenset[str] | None = None
+    """Invariants of which one counterexample each is all that is wanted; None: look everywhere."""
     claims: bool = True
     """Whether the catalogue's claims are put, or only the clauses."""
     candidates: dict[tuple[str, str], Candidate] = field(default_factory=dict)
@@ -62,6 +64,11 @@ class Outcome:
     """Invariant id → names of tracked hypotheses its proof used."""
     spoken: set[str] = field(default_factory=set)
     statistics: Statistics = field(default_factory=Statistics)
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether everything wanted was found."""
+        return self.enough is not None and self.enough <= {name for name, _ in self.candidates}
 
 
 def check_mode(
@@ -83,7 +90,7 @@ def check_mode(
         for task in tasks:
             # Once a clause is broken this round is void: look for more such clauses only.
             part = outcome if not broken else Outcome(claims=False)
-            _explore(loaded, task, kept - broken, limits, part)
+            explore(loaded, task, kept - broken, limits, part)
             broken |= part.broken & kept if inductive else frozenset()
             if part is not outcome:
                 statistics += part.statistics
@@ -104,7 +111,7 @@ def check_mode(
 # -- exploring -------------------------------------------------------------------------------------
 
 
-def _explore(
+def explore(
     loaded: Loaded, task: Task, kept: frozenset[str], limits: Limits, outcome: Outcome
 ) -> None:
     """All paths of one task."""
@@ -114,7 +121,8 @@ def _explore(
 
     def run(context: Any) -> list[Goal]:
         try:
-            built[:] = [Harness(loaded, context, task.features, kept)]
+            built.clear()
+            built.append(Harness(loaded, task.context(context), task.features, kept))
             return task.scenario(built[0])
         except (RecursionError, MemoryError) as error:
             mine = [at for at in host.frames(error) if at[0] in host.files]
@@ -126,6 +134,8 @@ def _explore(
                 _judge(loaded, task, path, built[0] if built else None, outcome)
                 for gap in host.gaps:
                     outcome.gaps[gap] = None
+                if outcome.satisfied:
+                    return
             complete, reasons = exploration.complete, exploration.reasons
             s = exploration.statistics
     except RanOn as ran_on:

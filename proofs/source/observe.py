@@ -126,6 +126,7 @@ class Step:
             budget_untouched=all_of(h.is_first, count == 0),
             prefill_scheduled=prefill,
             group_has_prefill=self._group_has_prefill,
+            prefill_withdrawn=self._prefill_withdrawn(name),
             kv_capacity=h.world.slots.get(name, was.num_computed_tokens),
         )
 
@@ -158,6 +159,16 @@ class Step:
             return was.is_prefill_chunk
         diffusion = self.harness.config.num_sampled_tokens_per_step == 0
         return any_of(was.num_tokens - computed > 1, computed == 0, diffusion)
+
+    def _prefill_withdrawn(self, name: str) -> Any:
+        """Whether a prefill served before this request was preempted after that."""
+        before = self.harness.before
+        gone = [
+            before[other].is_prefill_chunk
+            for other, cut in self.harness.world.withdrawn.items()
+            if name in cut and other not in self.rows
+        ]
+        return any_of(*gone)
 
     def _has_prefill(self) -> Any:
         """Whether some request on some rank computes prompt in this step."""

@@ -11,10 +11,12 @@ from typing import Any
 
 from proofs.source.goals import Goal, clause_goals, goals_about
 from proofs.source.harness import Harness
+from proofs.source.narrow import Narrowed
 from proofs.source.observe import Step, booking, request_state
 from proofs.source.requests import Request, RequestStatus, sequence
 from proofs.source.state import Features
 from proofs.source.stubs import Record
+from proofs.source.world import Context
 from spec import assumptions as spec_world
 from spec.logic import implies, ite, not_
 
@@ -203,6 +205,12 @@ class Task:
     name: str
     scenario: Scenario
     features: Features
+    ranges: tuple[tuple[str, tuple[int, int]], ...] = ()
+    """Beginning of a question → bounds on its answer, for a search in a small world."""
+
+    def context(self, context: Context) -> Context:
+        """The context the scenario is run in."""
+        return Narrowed(context, dict(self.ranges)) if self.ranges else context
 
 
 def one_step(async_scheduling: bool) -> list[Task]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from model.request import RequestStatus as ModelStatus
 from proofs.source.requests import MODEL_STATUS, Request, length_of
 from proofs.source.world import Context
 from spec.config import FLAGS, KNOBS, Config
+from spec.records import Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,23 @@ class Features:
     connector: bool = False
     priority: bool = False
     mamba: bool = False
+
+
+Told = tuple[str, tuple[Any, ...]]
+"""A sentence with holes, and the values for them (numbers once it is run on integers)."""
+
+
+@dataclass(slots=True)
+class Moment:
+    """One step of a run, as a trace shows it."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    rows: Any = None
+    """The text's own record of rows, by request."""
+    events: list[Told] = field(default_factory=list)
+    """What happened before the decisions."""
+    booked: list[Told] = field(default_factory=list)
+    """What came back after them."""
 
 
 @dataclass(slots=True)

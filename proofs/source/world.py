@@ -63,8 +63,18 @@ class World:
         """Waiting requests the step took from their queue."""
         self.hits: dict[str, Any] = {}
         """Request id → tokens found in the cache or by the connector in this step."""
+        self.served: list[str] = []
+        """Requests for which the pool had blocks in this step, in order."""
+        self.withdrawn: dict[str, set[str]] = {}
+        """Request served and then preempted in this step → those whose rows it may have cut."""
         self.events: list[str] = []
         self._asked: defaultdict[str, int] = defaultdict(int)
+        self._refused = ""
+
+    def next_step(self) -> None:
+        """A further step of the same run begins."""
+        self.short, self.looked, self.skipped = set(), [], set()
+        self.hits, self.served, self.withdrawn = {}, [], {}
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -116,7 +126,9 @@ class World:
         served = name in self.never_short or self.context.bool(self.name(f"KV blocks for {name}"))
         if not bool(served):
             self.short.add(name)
+            self._refused = name
             return None
+        self.served.append(name)
         self.slots[name] = (
             request.num_computed_tokens
             + num_new_computed_tokens
@@ -127,7 +139,11 @@ class World:
 
     def free(self, request: Request) -> None:
         """The request's blocks go back to the pool."""
-        self.slots.pop(request.request_id, None)
+        name = request.request_id
+        self.slots.pop(name, None)
+        if name in self.served:
+            behind = self.served[self.served.index(name) + 1 :]
+            self.withdrawn[name] = {*behind, self._refused} - {name}
 
     def computed_blocks(self, method: str, arity: int) -> Callable[..., Any]:
         """A prefix-cache look-up that answers with as many values as the text unpacks."""
@@ -136,7 +152,7 @@ class World:
             name = request.request_id
             hit = self.hits.get(name)
             if hit is None:
-                hit = self.context.int(f"prefix hit of {name}", 0)
+                hit = self.context.int(self.name(f"prefix hit of {name}"), 0)
                 self.assume(spec_world.HIT_LEAVES_ONE, request.num_tokens, hit)
                 self.hits[name] = hit
             answer = (Stub(self.host, "blocks"), hit, 0, False)
@@ -149,8 +165,8 @@ class World:
     def matched_tokens(self, request: Request, num_local: Any) -> tuple[Any, Any]:
         """Tokens a connector has beyond the local hit, and whether it loads them by itself."""
         name, context = request.request_id, self.context
-        matched = context.int(f"connector match of {name}", 0)
-        load_async = context.bool(f"connector loads {name} by itself")
+        matched = context.int(self.name(f"connector match of {name}"), 0)
+        load_async = context.bool(self.name(f"connector loads {name} by itself"))
         within = spec_world.HIT_LEAVES_ONE.condition(request.num_tokens, num_local + matched)
         context.assume(load_async | within, spec_world.HIT_LEAVES_ONE.id)
         loaded = spec_world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local, matched)

@@ -14,7 +14,6 @@ from spec.invariants import IDS
 
 SEEN_BY_RUNNER = {error.invariant_id for error in RunnerError.__subclasses__()} - {"progress"}
 """What the runner itself can see, were it told; ``progress`` of a sample is another promise."""
-NOT_EXECUTED = {"no-reachable-assert"}
 
 
 @pytest.fixture(scope="module")

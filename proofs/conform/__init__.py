@@ -1,0 +1,1 @@
+"""Holding the model against the released engine, executed: same inputs, same observations."""
