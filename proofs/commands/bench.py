@@ -12,9 +12,14 @@ from model.policies import POLICIES
 from proofs import campaign
 from proofs.check import Task, check
 from proofs.report.trace_text import table
+from proofs.source.check import check_source
+from proofs.source.errors import SourceError
+from proofs.source.fetch import fetch_release
 from proofs.verdict import MODES, Statistics
 from spec.invariants import IDS
 
+SOURCES = ("0.25.0", "0.29.0", "0.33.0")
+"""The releases whose sources are measured."""
 EXAMPLES = "example:\n  python -m proofs bench"
 
 
@@ -23,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure each policy alone, then the whole check."""
+    """Measure each policy alone, each source, then the whole check."""
     rows = [["what", "seconds", "paths", "queries", "Z3 share"]]
     for policy in POLICIES.values():
         started = time.perf_counter()
@@ -31,6 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
         for mode in MODES:
             total += check(Task(policy, mode), {})[0].work
         rows.append(_row(f"policy {policy.name}", time.perf_counter() - started, total))
+        print(".", end="", file=sys.stderr, flush=True)
+    for version in SOURCES:
+        rows.append(_source_row(version))
         print(".", end="", file=sys.stderr, flush=True)
     outcome = campaign.run(
         "all", list(POLICIES.values()), IDS, inf, campaign.default_jobs(), lambda *_: None
@@ -43,6 +51,18 @@ def run(arguments: argparse.Namespace) -> int:
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     print(f"\npeak memory: {own // 1024} MB, largest worker {children // 1024} MB")
     return 0
+
+
+def _source_row(version: str) -> list[str]:
+    """One release, one step, both modes; in this process, so without the sandbox's start."""
+    what = f"source {version}, one step"
+    try:
+        texts = fetch_release(version).texts
+    except SourceError as error:
+        return [what, "-", "-", "-", str(error)]
+    started = time.perf_counter()
+    report = check_source(texts, version, version)
+    return _row(what, time.perf_counter() - started, report.statistics)
 
 
 def _row(what: str, seconds: float, total: Statistics) -> list[str]:

@@ -18,6 +18,7 @@ from model.policies import POLICIES, RECOMMENDED
 from proofs import baseline, campaign
 from proofs.campaign import Outcome
 from proofs.catalog import unknown
+from proofs.commands import source_target
 from proofs.errors import EXIT_PROVED, EXIT_UNDECIDED, EXIT_VIOLATED, UsageError
 from proofs.report import github, outputs, terminal, trace_file, verdicts_text
 from proofs.report.run import Report
@@ -28,6 +29,8 @@ EXAMPLES = (
     "examples:\n"
     "  python -m proofs check                     the recommended policy and all known bugs\n"
     "  python -m proofs check --policy 53962      one policy, with counterexamples\n"
+    "  python -m proofs check --vllm 0.33.0       a published release\n"
+    "  python -m proofs check --source vllm/v1/core/sched/scheduler.py\n"
     "  python -m proofs check --only progress --format json --output result.json\n"
     "  python -m proofs check --policy 55126 --output sarif=out.sarif junit=out.xml\n"
     "  python -m proofs check --policy 55126 --save-traces traces\n"
@@ -43,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to check, how long, and where the result goes."""
     target = parser.add_mutually_exclusive_group()
     target.add_argument("--policy", metavar="NAME", help="one padding policy of the model")
+    source_target.add_arguments(parser, target)
     parser.add_argument(
         "--only", metavar="ID", action="append", help="one invariant; may be repeated"
     )
@@ -115,6 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _outcome(arguments: argparse.Namespace, only: list[str], deadline: float, jobs: int) -> Outcome:
     """Check what the arguments name; every kind of target answers with an ``Outcome``."""
+    if arguments.source is not None or arguments.vllm is not None:
+        return source_target.check(arguments, only)
     return _check_policies(arguments, only, deadline, jobs)
 
 

@@ -39,6 +39,7 @@ def main() -> None:
             whole_loop_too=job["whole_loop"],
             modes=job["modes"],
             profile=job["profile"],
+            reach_seconds=job["reach_seconds"],
         )
         answer = {"report": report.to_json()}
     except SourceError as error:

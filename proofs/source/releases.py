@@ -14,6 +14,9 @@ from proofs.source.verdicts import Finding, SourceReport
 from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED
 from spec.invariants import IDS
 
+REACH_SECONDS = 5.0
+"""How long to look for an execution behind each violation."""
+
 
 def check_release(
     version: str,
@@ -21,14 +24,16 @@ def check_release(
     whole_loop: bool = False,
     modes: Sequence[str] = MODES,
     limit: Limit | None = None,
+    reach_seconds: float = REACH_SECONDS,
 ) -> SourceReport:
-    """Fetch a release and check it.
+    """Fetch a release and check it; each violation with a real execution if one is found.
 
     Raises:
         SourceError: the release cannot be fetched.
     """
     release = fetch_release(version)
-    job = Job(release.texts, f"vLLM {version}", version, whole_loop, tuple(modes))
+    name = f"vLLM {version}"
+    job = Job(release.texts, name, version, whole_loop, tuple(modes), "", reach_seconds)
     return check_in_sandbox(job, limit)
 
 
@@ -39,6 +44,7 @@ def check_given(
     modes: Sequence[str] = MODES,
     limit: Limit | None = None,
     profile: str = "",
+    reach_seconds: float = REACH_SECONDS,
 ) -> SourceReport:
     """Check what ``--source`` names: a file, a checkout, or ``REV:path``.
 
@@ -46,7 +52,7 @@ def check_given(
         SourceError: nothing readable there, or no scheduler.
     """
     source = read_source(given)
-    job = Job(source.texts, source.name, None, whole_loop, tuple(modes), profile)
+    job = Job(source.texts, source.name, None, whole_loop, tuple(modes), profile, reach_seconds)
     return check_in_sandbox(job, limit)
 
 
@@ -94,13 +100,16 @@ def releases_matrix(
     jobs: int = 2,
     *,
     whole_loop: bool = True,
+    reach_seconds: float = 0.0,
     progress: Callable[[str], None] | None = None,
 ) -> Matrix:
     """Check many releases, each in a process of its own, ``jobs`` at a time."""
 
     def one(version: str) -> SourceReport | tuple[str, str]:
         try:
-            report = check_release(version, whole_loop=whole_loop)
+            report = check_release(
+                version, whole_loop=whole_loop, reach_seconds=reach_seconds
+            )
         except SourceError as error:
             return version, str(error)
         if progress is not None:

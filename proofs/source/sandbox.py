@@ -45,6 +45,8 @@ class Job:
     whole_loop: bool = False
     modes: tuple[str, ...] = MODES
     profile: str = ""
+    reach_seconds: float = 0.0
+    """For each violation, how long to look for a real execution that ends in it."""
 
 
 def check_in_sandbox(job: Job, limit: Limit | None = None) -> SourceReport:

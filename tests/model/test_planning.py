@@ -20,7 +20,7 @@ from spec.config import Config
 
 L33 = Config.checked(max_model_len=33, num_spec_tokens=3)
 DIFFUSION = Config.checked(max_model_len=33, num_spec_tokens=3, num_sampled_tokens_per_step=0)
-RESUMED = dict(running_scheduled=True, prefill_scheduled=False, threshold=0, budget=64)
+RESUMED = {"running_scheduled": True, "prefill_scheduled": False, "threshold": 0, "budget": 64}
 
 
 def request(tokens: int, computed: int, placeholders: int = 0, drafts: int = 0) -> Request:

@@ -34,7 +34,7 @@ class Loading(Quiet):
 
 
 def scheduler(environment: Any = None, policy: str = RECOMMENDED.name, **knobs: Any) -> Scheduler:
-    defaults = dict(max_model_len=32, num_spec_tokens=3, async_scheduling=False)
+    defaults = {"max_model_len": 32, "num_spec_tokens": 3, "async_scheduling": False}
     config = Config.checked(**{**defaults, **knobs})
     return Scheduler(config, POLICIES[policy], environment or Quiet())
 

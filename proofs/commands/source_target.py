@@ -1,0 +1,83 @@
+"""The targets of ``check`` that are a scheduler's text: ``--source`` and ``--vllm``."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from proofs.campaign import Outcome
+from proofs.errors import EXIT_UNDECIDED, EXIT_USAGE, UsageError
+from proofs.report.from_source import outcome_of
+from proofs.source.errors import SourceError
+from proofs.source.fetch import fetch_release
+from proofs.source.inputs import read_source
+from proofs.source.loader import Text
+from proofs.source.sandbox import Job, Limit, check_in_sandbox
+from proofs.verdict import MODES
+
+OUT_OF_TIME = ("did not finish within", "of processor time")
+"""What the sandbox says of a source it stopped: nothing is known about it."""
+LARGEST_PROFILE = 1 << 16
+"""Bytes of further profile rows that are read."""
+
+
+def add_arguments(
+    parser: argparse.ArgumentParser, target: argparse._MutuallyExclusiveGroup
+) -> None:
+    """What names a source, and how much of its loop is checked."""
+    target.add_argument(
+        "--source",
+        metavar="PATH",
+        help="a scheduler's file, a checkout, or REV:path in a git checkout; never imported",
+    )
+    target.add_argument(
+        "--vllm", metavar="VERSION", help="a published release, fetched by pip and cached"
+    )
+    parser.add_argument(
+        "--one-step",
+        action="store_true",
+        help="of a source, check one step of schedule() only, not the whole loop: faster",
+    )
+    parser.add_argument(
+        "--profile", metavar="FILE", type=Path, help="further rows for the environment profile"
+    )
+
+
+def check(arguments: argparse.Namespace, only: list[str]) -> Outcome:
+    """Check the named source in a sandbox.
+
+    Raises:
+        UsageError: nothing readable there, no scheduler, or a text the gate refuses.
+    """
+    try:
+        name, version, texts = _texts(arguments)
+        job = Job(texts, name, version, not arguments.one_step, MODES, _profile(arguments.profile))
+        report = check_in_sandbox(job, Limit(max(1, int(arguments.timeout)), arguments.timeout))
+    except SourceError as error:
+        raise UsageError(str(error), error.status) from error
+    if report.rejected:
+        ran_out = any(limit in report.rejected for limit in OUT_OF_TIME)
+        raise UsageError(report.rejected, EXIT_UNDECIDED if ran_out else EXIT_USAGE)
+    flag = f"--vllm {arguments.vllm}" if arguments.vllm else f"--source {arguments.source}"
+    outcome = outcome_of(report, texts, flag)
+    wanted = tuple(o for o in outcome.obligations if o.invariant in only)
+    return replace(outcome, obligations=wanted)
+
+
+def _texts(arguments: argparse.Namespace) -> tuple[str, str | None, tuple[Text, ...]]:
+    if arguments.vllm is not None:
+        release = fetch_release(arguments.vllm)
+        return f"vLLM {arguments.vllm}", arguments.vllm, release.texts
+    source = read_source(arguments.source)
+    return source.name, None, source.texts
+
+
+def _profile(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        text = path.read_bytes()[:LARGEST_PROFILE].decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the profile {path}: {error}") from error
+    return text

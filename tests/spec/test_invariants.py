@@ -1,0 +1,250 @@
+"""Every invariant has a record that keeps it and one that breaks it, and says by how much."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from spec.config import Config
+from spec.invariants import CATALOGUE, IDS, about, no_reachable_assert
+from spec.records import (
+    BLOCKED,
+    LOADING,
+    SCHEDULED,
+    SKIPPED,
+    Booking,
+    Decision,
+    PoolState,
+    RequestState,
+    StepTotals,
+)
+from spec.waivers import WAIVERS
+
+CONFIG = Config.checked(max_model_len=32, num_spec_tokens=3)
+DECODE = Decision(
+    config=CONFIG,
+    request_id="r",
+    outcome=SCHEDULED,
+    reason="running",
+    from_waiting=False,
+    num_prompt_tokens=10,
+    num_tokens=20,
+    num_computed_tokens=19,
+    num_output_placeholders=0,
+    num_spec_tokens=3,
+    num_scheduled_tokens=4,
+    num_draft_tokens=3,
+    is_prefill=False,
+    is_padded=False,
+    is_loading=False,
+    must_wait=False,
+    budget_left=64,
+    budget_untouched=True,
+    prefill_scheduled=False,
+    group_has_prefill=False,
+    kv_capacity=32,
+)
+BOOKED = Booking(
+    config=CONFIG,
+    request_id="r",
+    max_tokens=20,
+    num_output_tokens=11,
+    num_tokens=21,
+    num_computed_tokens=20,
+    num_output_placeholders=0,
+    num_accepted_placeholders=0,
+    is_decode=True,
+    is_finished=False,
+    is_length_capped=False,
+    stopped_early=False,
+    num_emitted_tokens=1,
+    must_emit=True,
+)
+STATE = RequestState(
+    config=CONFIG,
+    request_id="r",
+    num_tokens=20,
+    num_computed_tokens=23,
+    num_output_placeholders=4,
+    is_decode=True,
+    num_queues=1,
+)
+TOTALS = StepTotals(CONFIG, 64, 4)
+POOL = PoolState(CONFIG, 60, 4)
+KEPT = {Decision: DECODE, Booking: BOOKED, RequestState: STATE, StepTotals: TOTALS, PoolState: POOL}
+DIFFUSION = replace(CONFIG, num_sampled_tokens_per_step=0)
+
+BROKEN: dict[str, tuple[Any, str]] = {
+    "positive_schedule": (
+        replace(DECODE, num_scheduled_tokens=-1),
+        "num_scheduled_tokens = -1 < 1",
+    ),
+    "within_model_len": (
+        replace(DECODE, num_computed_tokens=28),
+        "28 + 4 + 1 = 33 > 32 = max_model_len",
+    ),
+    "uniform_decode": (
+        replace(DECODE, num_scheduled_tokens=1),
+        "num_scheduled_tokens = 1 != 4 = 1 + 3",
+    ),
+    "rows_match_drafts": (
+        replace(DECODE, num_scheduled_tokens=2),
+        "num_draft_tokens = 3 != 1 = 2 + (-1)",
+    ),
+    "within_budget_rows": (
+        replace(TOTALS, num_scheduled_tokens=65),
+        "total_num_scheduled_tokens = 65 > 64 = max_num_scheduled_tokens",
+    ),
+    "within_budget_inputs": (
+        replace(TOTALS, config=replace(CONFIG, draft_slots=1)),
+        "64 + 4 = 68 > 64 = max_num_batched_tokens",
+    ),
+    "progress_step": (replace(DECODE, outcome=BLOCKED), "scheduled = 0 < 1 = eligible"),
+    "progress_no_block": (
+        replace(DECODE, outcome=BLOCKED, is_loading=True),
+        "blocks the queue = 1 != 0",
+    ),
+    "progress_finish": (replace(BOOKED, num_emitted_tokens=0), "emitted tokens = 0 < 1"),
+    "length_capped_fits": (
+        replace(BOOKED, num_tokens=33),
+        "num_tokens = 33 > 32 = max_model_len",
+    ),
+    "length_capped_ends": (
+        replace(BOOKED, num_output_tokens=20),
+        "finished length-capped = 0 < 1",
+    ),
+    "placeholders_balance": (
+        replace(STATE, num_computed_tokens=22),
+        "num_computed_tokens = 22 != 23 = 20 + (-1) + 4",
+    ),
+    "placeholders_not_negative": (
+        replace(STATE, num_output_placeholders=-1, num_computed_tokens=18),
+        "num_output_placeholders = -1 < 0",
+    ),
+    "placeholders_not_emitted": (
+        replace(BOOKED, num_accepted_placeholders=2),
+        "accepted placeholders = 2 != 0",
+    ),
+    "no_padding_with_prefill": (
+        replace(DECODE, is_padded=True, prefill_scheduled=True),
+        "padded = 1 != 0",
+    ),
+    "no_padding_diffusion": (replace(DECODE, config=DIFFUSION, is_padded=True), "padded = 1 != 0"),
+    "async_load_idle": (replace(DECODE, is_loading=True), "rows and drafts = 7 != 0"),
+    "blocks_conserved": (
+        replace(POOL, num_held_blocks=5),
+        "60 + 5 = 65 != 64 = num_gpu_blocks",
+    ),
+    "blocks_not_overdrawn": (
+        replace(POOL, num_free_blocks=-1, num_held_blocks=65),
+        "num_free_blocks = -1 < 0",
+    ),
+    "blocks_cover_rows": (replace(DECODE, kv_capacity=22), "19 + 4 = 23 > 22 = KV slots held"),
+    "request_conservation": (
+        replace(STATE, num_queues=2),
+        "queues holding the request = 2 != 1",
+    ),
+    "no_reachable_assert": (True, "exceptions = 1 != 0"),
+}
+"""Claim → a record that breaks it, and what the report says."""
+
+
+def test_every_claim_has_a_breaking_record() -> None:
+    assert {entry.claim.__name__ for entry in CATALOGUE} == BROKEN.keys()
+
+
+@pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: str(entry.claim.__name__))
+def test_a_claim_is_kept_by_one_record_and_broken_by_another(entry: Any) -> None:
+    kept = KEPT.get(entry.about, False)
+    assert entry.claim(kept).holds, entry.claim(kept).sentence()
+    record, sentence = BROKEN[entry.claim.__name__]
+    claim = entry.claim(record)
+    assert not claim.holds
+    assert claim.sentence() == sentence
+
+
+def test_ids_are_the_documented_interface() -> None:
+    assert IDS == (
+        "positive-schedule",
+        "within-model-len",
+        "uniform-decode",
+        "rows-match-drafts",
+        "within-budget",
+        "progress",
+        "length-capped-finish",
+        "placeholder-accounting",
+        "no-padding-with-prefill",
+        "no-padding-diffusion",
+        "async-load-idle",
+        "block-accounting",
+        "request-conservation",
+        "no-reachable-assert",
+    )
+
+
+def test_every_invariant_says_what_why_and_where_from() -> None:
+    for entry in CATALOGUE:
+        assert entry.statement.endswith("."), entry.id
+        assert entry.why.endswith("."), entry.id
+        assert all(entry.sources), entry.id
+        assert entry in about(entry.about)
+
+
+def test_an_idle_or_prefilling_group_owes_no_uniform_step() -> None:
+    (claim,) = (entry.claim for entry in about(Decision) if entry.id == "uniform-decode")
+    odd = replace(DECODE, num_scheduled_tokens=1)
+    assert not claim(odd).holds
+    assert claim(replace(odd, group_has_prefill=True)).holds
+    assert claim(replace(odd, config=DIFFUSION)).holds
+    for outcome in (SKIPPED, BLOCKED, LOADING):
+        assert claim(replace(odd, outcome=outcome)).holds
+
+
+WAIVED = {
+    "length-boundary": replace(DECODE, num_computed_tokens=28),
+    "fewer-drafts": replace(DECODE, num_spec_tokens=2),
+    "small-budget": replace(DECODE, config=replace(CONFIG, max_num_scheduled_tokens=15)),
+    "small-threshold": replace(DECODE, config=replace(CONFIG, long_prefill_token_threshold=3)),
+    "mamba-clip": replace(
+        DECODE,
+        config=replace(CONFIG, mamba_align=True),
+        from_waiting=True,
+        num_computed_tokens=13,  # 16 lies in (13, 16]
+    ),
+}
+JUST_NOT_WAIVED = {
+    "length-boundary": replace(DECODE, num_computed_tokens=27),
+    "fewer-drafts": replace(DECODE, num_spec_tokens=2, from_waiting=True),
+    "small-budget": replace(DECODE, config=replace(CONFIG, max_num_scheduled_tokens=16)),
+    "small-threshold": replace(DECODE, config=replace(CONFIG, long_prefill_token_threshold=4)),
+    "mamba-clip": replace(
+        DECODE,
+        config=replace(CONFIG, mamba_align=True),
+        from_waiting=True,
+        num_computed_tokens=12,  # no boundary in (12, 15]
+    ),
+}
+
+
+@pytest.mark.parametrize("waiver", WAIVERS, ids=lambda waiver: str(waiver.id))
+def test_a_waiver_applies_exactly_from_its_boundary_on(waiver: Any) -> None:
+    assert waiver.applies(WAIVED[waiver.id])
+    assert not waiver.applies(JUST_NOT_WAIVED[waiver.id])
+    assert waiver.statement and waiver.why and waiver.source
+
+
+def test_every_waiver_is_tested_and_none_applies_to_an_ordinary_decode() -> None:
+    assert {waiver.id for waiver in WAIVERS} == WAIVED.keys() == JUST_NOT_WAIVED.keys()
+    assert not any(waiver.applies(DECODE) for waiver in WAIVERS)
+
+
+def test_an_exception_is_a_violation() -> None:
+    assert no_reachable_assert(False).holds
+    assert not no_reachable_assert(True).holds
+
+
+def test_no_id_is_given_twice_to_one_claim() -> None:
+    assert max(Counter(entry.claim for entry in CATALOGUE).values()) == 1
