@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from model.environment import Environment, Sample
-from model.output import book_output, is_decode, propose_drafts
+from model.output import book_counters, book_output, is_decode, propose_drafts
 from model.policies import PaddingPolicy
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
@@ -21,6 +21,10 @@ from spec.records import PoolState, RequestState
 
 Recorder = Callable[[Any], None]
 """Takes every record an invariant of ``spec.invariants`` speaks about."""
+
+
+NOTHING = Sample(0)
+"""The output of a step that did not sample."""
 
 
 class Engine:
@@ -72,19 +76,24 @@ class Engine:
 
     def book(self, output: SchedulerOutput) -> None:
         """The output of one step is back."""
+        config, record = self.config, self.record
         for share in output.scheduled:
             request = share.request
-            sample = Sample(0)
-            if share.samples and not request.is_finished:
-                sample = self.environment.sample(request, share.num_draft_tokens, share.padded)
             was_finished = request.is_finished
-            booking = book_output(self.config, share, sample)
-            if request.is_finished and not was_finished:
+            sample = NOTHING
+            if share.samples and not was_finished:
+                sample = self.environment.sample(request, share.num_draft_tokens, share.padded)
+            if record is None:
+                book_counters(config, share, sample)
+            else:
+                booking = book_output(config, share, sample)
+            is_finished = request.is_finished
+            if is_finished and not was_finished:
                 self.scheduler.finish(request, request.status)
-            if not self.config.async_scheduling and not request.is_finished:
-                propose_drafts(self.config, request, self.environment.draft(request))
-            if self.record is not None:
-                self.record(booking)
+            if not config.async_scheduling and not is_finished:
+                propose_drafts(config, request, self.environment.draft(request))
+            if record is not None:
+                record(booking)
                 self._record_state(request)
         self._record_pool()
 

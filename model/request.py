@@ -8,6 +8,8 @@ from enum import Enum
 class RequestStatus(Enum):
     """The life of a request."""
 
+    __hash__ = object.__hash__  # members are singletons, and Enum's own hash is a Python call
+
     WAITING = "waiting"
     WAITING_FOR_REMOTE_KVS = "waiting for remote KV"
     RUNNING = "running"

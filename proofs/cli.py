@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "trace": "show a saved counterexample as text, Markdown, HTML, JSON or ITF",
     "gate": "check a changed scheduler file, and compare it with its merge base",
     "completion": "print a completion script for bash or zsh",
+    "conform": "hold the model against the released scheduler, executed in lockstep",
     "table": "print the table of policies against invariants (for the README)",
     "bench": "measure what checking costs",
 }

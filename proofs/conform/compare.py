@@ -40,6 +40,11 @@ class Difference:
     where: str = ""
     """Where the engine raised, if it did."""
 
+    @property
+    def kind(self) -> frozenset[str]:
+        """What differs, whatever the request and the numbers."""
+        return frozenset(name.rpartition(".")[2] for name in self.values)
+
 
 Player = Callable[[Execution], list[Seen]]
 """Makes an execution's calls on the engine."""

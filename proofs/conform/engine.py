@@ -70,7 +70,8 @@ class EngineProcess:
         if installation.unpacked is not None:
             path = [str(installation.unpacked.resolve()), environment.get("PYTHONPATH", "")]
             environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
-        self._complaints: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8")
+        # Closed with the child, which writes to it all its life.
+        self._complaints: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         try:
             self._process = subprocess.Popen(
                 [installation.python, str(installation.child)],

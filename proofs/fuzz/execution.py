@@ -16,7 +16,7 @@ from spec.assumptions import PROGRESS_NEEDS
 from spec.claims import RELATIONS, Claim
 from spec.config import Config
 from spec.invariants import CATALOGUE, IDS
-from spec.records import SCHEDULED, Booking, Decision, PoolState, RequestState, StepTotals
+from spec.records import SCHEDULED, SKIPPED, Booking, Decision, PoolState, RequestState, StepTotals
 
 BY_CATALOGUE = "catalogue"
 BY_RUNNER = "runner"
@@ -140,6 +140,7 @@ class Execution:
         """Every rank in turn, then what the runners say about the group as a whole."""
         entering, self._entering = self._entering, []
         leaving, self._leaving = self._leaving, []
+        excused: set[int] = set()  # ranks under the waiver the runner cannot know
         for rank, engine in enumerate(self.engines):
             for arrival, request in entering:
                 if arrival.rank == rank:
@@ -147,10 +148,15 @@ class Execution:
             for arrival, request in leaving:
                 if arrival.rank == rank:
                     engine.abort(request)
-            engine.step()
+            output = engine.step()
+            if output.preempted_reqs:
+                names = {share.request.request_id for share in output.scheduled}
+                if withdraw(self._records[rank], names) and self.config.priority_scheduling:
+                    excused.add(rank)
         group_has_prefill = any(engine.runner.has_prefill for engine in self.engines)
-        for engine in self.engines:
-            engine.check_uniform(group_has_prefill)
+        for rank, engine in enumerate(self.engines):
+            if rank not in excused:
+                engine.check_uniform(group_has_prefill)
 
     def _breach(self, crash: Exception | None) -> Breach | None:
         """The catalogue's word first: the replay can show it."""
@@ -187,6 +193,35 @@ class Execution:
                         broken.append((entry.id, claim))
             records.clear()
         return broken
+
+
+def withdraw(records: list[Any], scheduled: Collection[str]) -> bool:
+    """Take back decisions of a step that preempted their requests after all, as ``Play`` does.
+
+    Returns whether a prefill was among them (the waiver ``withdrawn-prefill``).
+    """
+    lost = [
+        isinstance(record, Decision)
+        and record.outcome == SCHEDULED
+        and record.request_id not in scheduled
+        for record in records
+    ]
+    prefill = any(gone and record.is_prefill for gone, record in zip(lost, records, strict=True))
+    for position, record in enumerate(records):
+        if lost[position]:
+            records[position] = replace(
+                record,
+                outcome=SKIPPED,
+                reason="preempted: rows withdrawn",
+                num_scheduled_tokens=0,
+                num_draft_tokens=0,
+                is_padded=False,
+                must_wait=True,
+                prefill_withdrawn=prefill,
+            )
+        elif prefill and isinstance(record, Decision):
+            records[position] = replace(record, prefill_withdrawn=True)
+    return prefill
 
 
 def _compares(claim: Claim) -> bool:

@@ -119,7 +119,8 @@ class _Life:
             h.everyone.append(request)
             h.scheduler.add_request(request)
             told = "{} arrives: prompt {}, max_tokens {}"
-            moment.events.append((told, (name, prompt, most)))
+            told += ", priority {}" if h.features.priority else ""
+            moment.events.append((told, (name, prompt, most, request.priority)))
         if h.features.connector:
             for request in h.everyone:
                 if request.status is RequestStatus.WAITING_FOR_REMOTE_KVS:

@@ -19,7 +19,7 @@ from proofs.source.host import RAN_ON, Host, RanOn
 from proofs.source.names import MUTATORS, PLAIN_BUILTINS
 from proofs.source.profile import Profile
 from proofs.source.stubs import resolve, unknown
-from proofs.source.world import LANGUAGE
+from proofs.source.vocabulary import LANGUAGE
 from proofs.symbolic import sym_all, sym_any, sym_len, sym_max, sym_min, sym_sum
 
 MAX_RANGE = 100_000

@@ -22,7 +22,7 @@ KINDS = {
     "call": "a function without effect on scheduling; the value is the literal it returns",
     "make": "a function or class whose call gives the object named by the value",
     "world": "answered by world.py: nondeterministic under the named assumptions",
-    "python": "ordinary Python or vLLM's own vocabulary, in world.py",
+    "python": "ordinary Python or vLLM's own vocabulary, in vocabulary.py",
     "class": "a class of which no instance exists here; isinstance is False",
     "record": "a plain data record with the fields it is built with",
     "state": "scheduler state between two steps: the arbitrary value an inductive step starts from",

@@ -31,9 +31,10 @@ LENGTHS = (4, 7, 24)
 AMPLE = 8192
 """A budget no search can exhaust, rows (vLLM's own default for max_num_batched_tokens)."""
 ANY = (0, AMPLE)
-EXTRAS = ((), ("budget",), ("pool",), ("budget", "pool", "runner"))
-"""What the small world leaves open besides, in the order tried: the budgets, refusals of the KV
-pool, how many tokens and drafts come back."""
+MOST_SECONDS = 40.0
+"""For all findings of one mode together."""
+POOL = "KV blocks for"
+"""Beginning of the question whether the KV pool serves a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class Corner:
     chunked: bool
     slots: bool
     books: bool
+    pool: bool
+    """Whether the KV pool refused somebody."""
 
     @classmethod
     def of(cls, finding: Finding) -> Corner:
@@ -54,6 +57,8 @@ class Corner:
         assert trace is not None and trace.scenario is not None
         config = trace.config
         name = str(trace.scenario["scenario"])
+        answers = trace.scenario["answers"]
+        refused = [q for q, answer in answers.items() if q.startswith(POOL) and not answer]
         return cls(
             Features(
                 finding.mode == ASYNC,
@@ -66,9 +71,19 @@ class Corner:
             bool(config["enable_chunked_prefill"]),
             config["draft_slots"] > 0,
             "booking" in name,
+            bool(refused),
         )
 
-    def ranges(self, requests: int, longest: int, extra: Iterable[str]) -> dict[str, tuple[int, int]]:
+    @property
+    def extras(self) -> tuple[tuple[str, ...], ...]:
+        """What the small world leaves open besides, in the order tried: refusals of the KV pool,
+        the budgets, how many tokens come back."""
+        first: tuple[tuple[str, ...], ...] = (("pool",),) if self.pool else ((),)
+        return (*first, ("budget", *first[0]), ("budget", "pool", "runner"))
+
+    def ranges(
+        self, requests: int, longest: int, extra: Iterable[str]
+    ) -> dict[str, tuple[int, int]]:
         """The small world: question → bounds on its answer."""
         s = 0 if self.diffusion else 1
         fixed = {
@@ -87,22 +102,20 @@ class Corner:
             "enable_chunked_prefill": (1, 1),
             "exempt_only_request": (0, 0),
             "stop token": (0, 0),
-            "KV blocks for": (1, 1),
+            POOL: (1, 1),
             "tokens for": (s, s) if s else (0, 3),
         }
         if "budget" in extra or self.slots:
             fixed["max_num_scheduled_tokens"] = fixed["max_num_batched_tokens"] = ANY
             fixed["enable_chunked_prefill"] = (int(self.chunked), int(self.chunked))
         if "pool" in extra:
-            del fixed["KV blocks for"]
+            del fixed[POOL]
         if "runner" in extra:
             fixed["tokens for"] = (0, 3)
         return fixed
 
 
-def with_executions(
-    loaded: Loaded, findings: Iterable[Finding], seconds: float
-) -> list[Finding]:
+def with_executions(loaded: Loaded, findings: Iterable[Finding], seconds: float) -> list[Finding]:
     """The findings, each violation with a real execution if one was found in the time.
 
     Args:
@@ -114,9 +127,10 @@ def with_executions(
         if finding.verdict == VIOLATED and finding.trace is not None:
             groups.setdefault(Corner.of(finding), []).append(finding)
     found: dict[tuple[str, str], Trace] = {}
+    end = perf_counter() + MOST_SECONDS
     for corner, members in groups.items():
         wanted = {finding.invariant for finding in members}
-        traces = search(loaded, corner, wanted, seconds * len(members))
+        traces = search(loaded, corner, wanted, min(seconds * len(members), end - perf_counter()))
         found |= {(finding.mode, name): t for finding in members[:1] for name, t in traces.items()}
     return [
         replace(finding, trace=found[key], reachability=REACHABLE)
@@ -133,7 +147,7 @@ def search(
     missing = set(wanted)
     found: dict[str, Trace] = {}
     end = perf_counter() + seconds
-    for extra in EXTRAS:
+    for extra in corner.extras:
         for steps, requests in DEPTHS:
             for longest in LENGTHS:
                 left = end - perf_counter()

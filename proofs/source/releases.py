@@ -107,9 +107,7 @@ def releases_matrix(
 
     def one(version: str) -> SourceReport | tuple[str, str]:
         try:
-            report = check_release(
-                version, whole_loop=whole_loop, reach_seconds=reach_seconds
-            )
+            report = check_release(version, whole_loop=whole_loop, reach_seconds=reach_seconds)
         except SourceError as error:
             return version, str(error)
         if progress is not None:

@@ -6,25 +6,16 @@ numbers of a counterexample, on integers: only the context differs.
 
 from __future__ import annotations
 
-import contextlib
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from proofs.source.host import Host, unpacked
-from proofs.source.requests import (
-    PauseState,
-    PolicyNames,
-    Request,
-    RequestQueue,
-    RequestStatus,
-    SchedulingPolicy,
-)
+from proofs.source.requests import Request, RequestStatus, SchedulingPolicy
 from proofs.source.stubs import Record, SealedMeta, Stub
 from spec import assumptions as spec_world
 from spec.config import Config
-from spec.logic import ceil_div, implies
+from spec.logic import implies
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -213,60 +204,6 @@ class _StopToken(metaclass=SealedMeta):
         return 0
 
 
-class _Quiet(metaclass=SealedMeta):
-    """A logger, or any object whose methods do nothing."""
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *args, **kwargs: None
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *error: object) -> None:
-        return None
-
-
-class _Clock(metaclass=SealedMeta):
-    """Time does not matter to any decision."""
-
-    @staticmethod
-    def time() -> float:
-        """Now."""
-        return 0.0
-
-    monotonic = perf_counter = time
-
-
-class _Itertools(metaclass=SealedMeta):
-    chain = staticmethod(chain)
-
-
-class _MambaMeta(SealedMeta):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return repr(instance) == "<kv_cache_spec>"
-
-
-class _MambaSpec(metaclass=_MambaMeta):
-    """The one group's spec counts as Mamba's; it is only read where there are Mamba layers."""
-
-
-class _Contextlib(metaclass=SealedMeta):
-    suppress = staticmethod(contextlib.suppress)
-
-
-def _last_boundary(num_tokens: Any, block_size: Any, *args: Any, **options: Any) -> Any:
-    """The last block boundary of a prefill (no EAGLE block is dropped)."""
-    return (num_tokens - 1) // block_size * block_size
-
-
-def _remove_all(items: list[Any], gone: Any) -> list[Any]:
-    return [item for item in items if item not in gone]
-
-
-def _cdiv(a: Any, b: Any) -> Any:
-    return ceil_div(a, b)
-
-
 _Answer = Callable[[World], Any]
 
 _ANSWERS: dict[str, _Answer] = {
@@ -287,23 +224,3 @@ _ANSWERS: dict[str, _Answer] = {
     "kv_cache_config.kv_cache_groups": lambda w: (Stub(w.host, "kv_cache_group"),),
     "structured_output_manager.validate_tokens": lambda w: lambda request, tokens: tokens,
 }
-
-LANGUAGE: dict[str, Callable[[Host], Any]] = {
-    "import RequestStatus": lambda host: RequestStatus,
-    "import PauseState": lambda host: PauseState,
-    "import SchedulingPolicy": lambda host: PolicyNames(),
-    "import create_request_queue": lambda host: lambda policy: RequestQueue(host.here, policy),
-    "import check_stop": lambda host: lambda *args: host.here.check_stop(*args),
-    "import remove_all": lambda host: _remove_all,
-    "import init_logger": lambda host: lambda name: _Quiet(),
-    "import record_function_or_nullcontext": lambda host: lambda name: _Quiet(),
-    "import time": lambda host: _Clock(),
-    "import itertools": lambda host: _Itertools(),
-    "import defaultdict": lambda host: defaultdict,
-    "import deque": lambda host: deque,
-    "import cdiv": lambda host: _cdiv,
-    "import contextlib": lambda host: _Contextlib(),
-    "import MambaSpec": lambda host: _MambaSpec,
-    "import get_mamba_prefill_checkpoint_position": lambda host: _last_boundary,
-}
-"""Imports that are ordinary Python, or vLLM's own vocabulary: the same in every run."""

@@ -212,7 +212,10 @@ WAIVED = {
         DECODE,
         config=replace(CONFIG, mamba_align=True),
         from_waiting=True,
-        num_computed_tokens=13,  # 16 lies in (13, 16]
+        num_computed_tokens=13,  # inside a block whose end, 16, lies in the padded rows
+    ),
+    "withdrawn-prefill": replace(
+        DECODE, config=replace(CONFIG, priority_scheduling=True), prefill_withdrawn=True
     ),
 }
 JUST_NOT_WAIVED = {
@@ -224,8 +227,9 @@ JUST_NOT_WAIVED = {
         DECODE,
         config=replace(CONFIG, mamba_align=True),
         from_waiting=True,
-        num_computed_tokens=12,  # no boundary in (12, 15]
+        num_computed_tokens=12,  # the padded rows end at 15, one short of the boundary
     ),
+    "withdrawn-prefill": replace(DECODE, prefill_withdrawn=True),
 }
 
 

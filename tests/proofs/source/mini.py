@@ -49,6 +49,10 @@ class Scheduler(SchedulerInterface):
         self.requests = {{}}
         {init}
 
+    def add_request(self, request):
+        self.waiting.add_request(request)
+        self.requests[request.request_id] = request
+
     def threshold_allows(self):
         threshold = self.scheduler_config.long_prefill_token_threshold
         return threshold <= 0 or threshold >= 1 + self.num_spec_tokens

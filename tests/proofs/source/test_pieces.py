@@ -33,7 +33,7 @@ def test_every_world_row_has_its_answer_and_every_answer_its_row() -> None:
 
 
 def test_every_python_row_has_its_meaning_and_the_other_way_round() -> None:
-    assert {r.attribute for r in parse(TABLE) if r.kind == "python"} == set(world.LANGUAGE)
+    assert {r.attribute for r in parse(TABLE) if r.kind == "python"} == set(vocabulary.LANGUAGE)
 
 
 def test_every_literal_can_be_read() -> None:
