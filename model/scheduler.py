@@ -183,6 +183,8 @@ class Scheduler:
             return self._decided(
                 step, request, BLOCKED, "no KV block", computed=computed, kv_short=True
             )
+        if padded and self.policy.asserts_width:
+            assert rows == 1 + config.num_spec_tokens, "padded rows must keep the uniform width"
         drafts = config.num_spec_tokens if padded else 0
         reason = "padded to 1 + K" if padded else "admitted"
         self._decided(

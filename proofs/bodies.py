@@ -30,7 +30,7 @@ from spec.records import SCHEDULED, PoolState, StepTotals
 def arrival(h: Harness) -> None:
     """A new request, straight from the client."""
     new = h.integer
-    request = Request("r", new("num_prompt_tokens", 1), new("max_tokens", 1))
+    request = Request("r", new("num_prompt_tokens"), new("max_tokens"))
     h.assume(world.PROMPT_FITS, h.config, request.num_prompt_tokens)
     h.assume(world.ASKS_FOR_OUTPUT, request.max_tokens)
     scheduler = h.scheduler(request)

@@ -132,8 +132,8 @@ def _obligation(
     trace: Trace | None,
 ) -> Obligation:
     verdict = VIOLATED if trace is not None else UNDECIDED if why else PROVED
-    used = set().union(*(goal.used for _, goal in induction.goals(invariant)))
-    used |= set().union(*(body.pruned_by for body in induction.bodies.values()))
+    used = induction.foundations()
+    used = used.union(*(goal.used for _, goal in induction.goals(invariant)))
     return Obligation(
         invariant=invariant,
         policy=task.policy.name,

@@ -22,6 +22,7 @@ Clauses = dict[str, bool]
 """Clause name → formula."""
 
 SERVES: dict[str, str] = {
+    "well-formed": "length-capped-finish",
     "computed-not-negative": "placeholder-accounting",
     "waiting-not-negative": "placeholder-accounting",
     "decode-balance": "placeholder-accounting",
@@ -64,6 +65,7 @@ def request_clauses(config: Config, request: Request, rows_to_sample: int) -> Cl
     """
     r, s = request, config.num_sampled_tokens_per_step
     clauses: Clauses = {
+        "well-formed": all_of(r.num_prompt_tokens >= 1, r.max_tokens >= 1),
         "not-finished": all_of(
             r.num_tokens <= config.max_model_len - 1, r.num_output_tokens <= r.max_tokens - 1
         ),

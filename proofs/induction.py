@@ -82,6 +82,15 @@ class Induction:
             if goal.invariant == invariant and goal.name not in SERVES
         ]
 
+    def foundations(self) -> set[str]:
+        """Assumptions under the inductive clauses and the infeasible branches: every proof of this
+        policy rests on them, as it starts from states that satisfy the clauses."""
+        used: set[str] = set()
+        for body in self.bodies.values():
+            used |= body.pruned_by
+            used = used.union(*(g.used for g in body.goals.values() if g.name in self.clauses))
+        return used
+
     def statistics(self) -> Statistics:
         """What all bodies of the last round cost."""
         total = Statistics()

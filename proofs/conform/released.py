@@ -138,7 +138,8 @@ class Engine:
         scheduler.connector = connector(questions)
         # Left out of the model: blocks kept free for other prefills when a load is admitted.
         scheduler._inflight_prefill_reserved_blocks = lambda: 0
-        scheduler._spec_decode_step_blocks = 0
+        blocks = getattr(scheduler, "_spec_decode_step_blocks", 0)
+        scheduler._spec_decode_step_blocks = (lambda: 0) if callable(blocks) else 0
         patch_cache(scheduler.kv_cache_manager, questions)
         return scheduler
 

@@ -66,7 +66,7 @@ class Release:
     exempts_only_request: bool
     """The long-prefill threshold spares a request that is alone (0.31, #57951)."""
     has_mamba_split: bool = True
-    """The Mamba alignment is the model's: the last cacheable boundary lies before N (0.31)."""
+    """The Mamba alignment is the model's: the last cacheable boundary lies before N (0.32)."""
 
 
 def _release(minor: int, policy: str) -> Release:
@@ -76,7 +76,7 @@ def _release(minor: int, policy: str) -> Release:
         Scheduler if minor >= 33 else SelfPreemptionStops if minor >= 31 else SkippedFirst,
         has_draft_slots=minor >= 28,
         exempts_only_request=minor >= 31,
-        has_mamba_split=minor >= 31,
+        has_mamba_split=minor >= 32,
     )
 
 

@@ -93,6 +93,7 @@ def _mark(obligation: Obligation) -> str:
 
 def policy_report(obligations: Sequence[Obligation], verbose: bool) -> list[str]:
     """One policy: a line per invariant, then the counterexamples."""
+    shared = _shared(obligations)
     lines: list[str] = []
     for name in IDS:
         both = [o for o in obligations if o.invariant == name]
@@ -104,7 +105,9 @@ def policy_report(obligations: Sequence[Obligation], verbose: bool) -> list[str]
             if obligation.verdict == UNDECIDED:
                 lines.append(f"      {obligation.mode}: undecided: {obligation.reason}")
         if verbose:
-            lines += _used(both)
+            lines += _used(both, shared)
+    if verbose and shared:
+        lines += ["", f"  every proof assumes: {', '.join(sorted(shared))}"]
     for trace in smallest_traces(obligations):
         lines += ["", "-" * 72, render_trace(trace)]
     return lines
@@ -122,14 +125,23 @@ def smallest_traces(obligations: Iterable[Obligation]) -> list[Trace]:
     return list(best.values())
 
 
-def _used(obligations: Iterable[Obligation]) -> list[str]:
-    """What the proofs of one invariant rest on."""
+def _shared(obligations: Iterable[Obligation]) -> set[str]:
+    """The assumptions every proof of a mode rests on: those under its inductive invariant."""
+    modes: dict[str, set[str]] = {}
+    for o in obligations:
+        if o.verdict == PROVED:
+            modes[o.mode] = modes.get(o.mode, set(o.assumptions)) & set(o.assumptions)
+    return set().union(*modes.values())
+
+
+def _used(obligations: Iterable[Obligation], shared: set[str]) -> list[str]:
+    """What the proofs of one invariant rest on besides."""
     proved = [o for o in obligations if o.verdict == PROVED]
-    assumptions = sorted({name for o in proved for name in o.assumptions})
+    assumptions = sorted({name for o in proved for name in o.assumptions} - shared)
     waivers = sorted({name for o in proved for name in o.waivers})
     lines = []
     if assumptions:
-        lines.append(f"      assumes: {', '.join(assumptions)}")
+        lines.append(f"      assumes also: {', '.join(assumptions)}")
     if waivers:
         lines.append(f"      waivers used: {', '.join(waivers)}")
     return lines

@@ -61,8 +61,8 @@ class Matrix:
     """Release × invariant: the findings, and why a release is missing."""
 
     reports: tuple[SourceReport, ...]
-    failures: tuple[tuple[str, str], ...]
-    """(version, why it could not be checked)."""
+    failures: tuple[tuple[str, str, int], ...]
+    """(version, why it could not be checked, exit status of that)."""
 
     def cell(self, version: str, invariant: str) -> str:
         """One cell as text: ``ok``, ``VIOLATED :819``, ``undecided`` or ``-``."""
@@ -105,11 +105,11 @@ def releases_matrix(
 ) -> Matrix:
     """Check many releases, each in a process of its own, ``jobs`` at a time."""
 
-    def one(version: str) -> SourceReport | tuple[str, str]:
+    def one(version: str) -> SourceReport | tuple[str, str, int]:
         try:
             report = check_release(version, whole_loop=whole_loop, reach_seconds=reach_seconds)
         except SourceError as error:
-            return version, str(error)
+            return version, str(error), error.status
         if progress is not None:
             progress(version)
         return report

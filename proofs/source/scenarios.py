@@ -20,21 +20,25 @@ from proofs.source.world import Context
 from spec import assumptions as spec_world
 from spec.logic import implies, ite, not_
 
+Scenario = Callable[[Harness], list[Goal]]
+"""Runs the text once and returns what must hold."""
+Arrangement = Callable[[Harness], None]
+"""Builds an arbitrary state of some shape."""
+
 MOST_SAMPLED = 3
 """Tokens one request may get back from one step; the text's own loop appends them one by one."""
 
 
-def step(h: Harness) -> list[Goal]:
-    """One step over at most one running and at most one waiting request."""
+def pair(h: Harness) -> None:
+    """At most one running and at most one waiting request."""
     if bool(h.context.bool("a request is running")):
         h.running("R")
     h.waiting("W")
     h.others_wait()
-    return scheduled(h)
 
 
-def waiting_step(h: Harness) -> list[Goal]:
-    """One step over one waiting request, after any running pass.
+def after_running_pass(h: Harness) -> None:
+    """One waiting request, after any running pass.
 
     What an earlier running pass does to a waiting request is that some request got rows, that one
     of them was a prefill, and that budgets shrank.  A stand-in that takes one row, with arbitrary
@@ -44,22 +48,29 @@ def waiting_step(h: Harness) -> list[Goal]:
         h.stand_in("R")
     h.waiting("W")
     h.others_wait()
-    return scheduled(h)
 
 
-def running_step(h: Harness) -> list[Goal]:
-    """One step over one running request, any number waiting behind."""
+def one_running(h: Harness) -> None:
+    """One running request, any number waiting behind."""
     h.running("R")
     h.others_wait()
-    return scheduled(h)
 
 
-def preemption(h: Harness) -> list[Goal]:
-    """One step over two running requests, either of which may be preempted for the other."""
+def two_running(h: Harness) -> None:
+    """Two running requests, either of which may be preempted for the other."""
     h.running("R")
     h.running("S")
     h.context.assume(h.config.max_num_seqs >= 2)
-    return scheduled(h)
+
+
+def one_step_from(arrange: Arrangement) -> Scenario:
+    """One step from the states an arrangement describes."""
+
+    def run(h: Harness) -> list[Goal]:
+        arrange(h)
+        return scheduled(h)
+
+    return run
 
 
 def scheduled(h: Harness) -> list[Goal]:
@@ -195,9 +206,6 @@ def _after_booking(h: Harness, request: Request, samples: Any, was_running: bool
     return goals
 
 
-Scenario = Callable[[Harness], list[Goal]]
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
     """One exploration: a scenario with features."""
@@ -211,6 +219,12 @@ class Task:
     def context(self, context: Context) -> Context:
         """The context the scenario is run in."""
         return Narrowed(context, dict(self.ranges)) if self.ranges else context
+
+
+step = one_step_from(pair)
+waiting_step = one_step_from(after_running_pass)
+running_step = one_step_from(one_running)
+preemption = one_step_from(two_running)
 
 
 def one_step(async_scheduling: bool) -> list[Task]:

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import text
 
-from proofs.source import fetch, merging, world
+from proofs.source import fetch, merging, vocabulary, world
 from proofs.source.errors import SourceError
 from proofs.source.inputs import read_source
 from proofs.source.merger import Merger, only_computes
