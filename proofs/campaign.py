@@ -12,7 +12,7 @@ from time import perf_counter
 from model.policies import PaddingPolicy
 from proofs.check import Task, check
 from proofs.induction import Cache
-from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED, Obligation
+from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED, Obligation, Statistics
 
 Progress = Callable[[str, int, int], None]
 """Called with what just finished, how many tasks are done, and how many there are."""
@@ -76,13 +76,22 @@ def run(
         cache: Cache = {}
         for index, task in enumerate(tasks):
             results[index] = check(task, cache)
-            progress(f"{task.policy.name} {task.mode}", len(results), len(tasks))
+            progress(_told(task, results[index]), len(results), len(tasks))
     else:
         _in_parallel(tasks, jobs, results, progress)
     ordered = [obligation for index in range(len(tasks)) for obligation in results[index]]
     order = {policy.name: position for position, policy in enumerate(policies)}
     ordered.sort(key=lambda o: order[o.policy])
     return Outcome(target, tuple(ordered), perf_counter() - started)
+
+
+def _told(task: Task, obligations: Sequence[Obligation]) -> str:
+    """What just finished, for the progress display."""
+    work = obligations[0].work if obligations else Statistics()
+    return (
+        f"{task.policy.name} {task.mode}: {len(obligations)} obligations, {work.paths} paths, "
+        f"{work.seconds:.1f} s"
+    )
 
 
 def _in_parallel(
@@ -96,8 +105,7 @@ def _in_parallel(
                 for future in done:
                     index = running.pop(future)
                     results[index] = future.result()
-                    task = tasks[index]
-                    progress(f"{task.policy.name} {task.mode}", len(results), len(tasks))
+                    progress(_told(tasks[index], results[index]), len(results), len(tasks))
         except BaseException:
             for future in running:
                 future.cancel()

@@ -103,7 +103,7 @@ def replay(scenario: Scenario, invariant: str, without: Collection[str] = ()) ->
                     f"max_tokens {request.max_tokens}"
                 )
         for when, name in scenario.aborts:
-            if when == step and name in requests:
+            if when == step and name in requests and _rank_of(scenario, name) == rank:
                 engine.abort(requests[name])
                 said.append(f"{name} is aborted by the client")
 

@@ -6,6 +6,7 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -81,7 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--save {arguments.save} is illegal; legal: a file in an existing folder")
     goal = Goal(POLICIES[name], frozenset(arguments.only or IDS))
     with _progress(name, limits) as progress:
-        result = fuzz(goal, arguments.seed, limits, jobs, progress)
+        try:
+            result = fuzz(goal, arguments.seed, limits, jobs, progress)
+        except BrokenProcessPool as error:
+            raise UsageError("a worker process was killed; try fewer --jobs") from error
     return _report(name, arguments.seed, result, arguments.save)
 
 
@@ -126,7 +130,7 @@ def _progress(policy: str, limits: Limits) -> Iterator[Progress]:
 def _report(policy: str, seed: int, result: Result, path: Path) -> int:
     pace = result.num_steps / result.seconds if result.seconds else 0.0
     extent = (
-        f"{result.num_steps:,} steps in {result.num_executions:,} executions, "
+        f"{result.num_steps:,} steps ({result.num_executions:,} random executions), "
         f"{result.seconds:.1f} s, {pace:,.0f} steps/s, seed {seed}"
     )
     if result.found is None or result.shrunk is None or result.shrunk.failure is None:

@@ -1,4 +1,4 @@
-"""``releases``: which published release keeps which invariant, and the line behind each violation."""
+"""``releases``: which release keeps which invariant, and the line behind each violation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLES = (
     "examples:\n"
     "  python -m proofs releases                          every release that pads\n"
     "  python -m proofs releases --versions 0.29.0 0.33.0\n"
-    "  python -m proofs releases --one-step               one step from an arbitrary state: faster\n"
+    "  python -m proofs releases --one-step               one step from any state: faster\n"
     "  python -m proofs check --vllm 0.25.0               one release, with the executions\n"
     "\n"
     "VIOLATED :819 names the line of scheduler.py behind the violation; `sync` or `async` after\n"

@@ -7,6 +7,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -106,7 +107,8 @@ class EngineProcess:
         """End the child."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                pipe.close()
+                with suppress(OSError):  # it is dead already, with a line half written
+                    pipe.close()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:

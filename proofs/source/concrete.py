@@ -116,7 +116,7 @@ def replay(
         goal = _broken(ran.goals, invariant)
         assert goal.claim is not None
         violation = Violation.of(invariant, goal.claim, goal.request)
-        file, line = ran.tracer.behind(_rows_line(ran, goal.request))
+        file, line = ran.tracer.behind(rows_line(ran, goal.request))
     return Trace(
         invariant=invariant,
         policy=task.name,
@@ -137,7 +137,7 @@ def _broken(goals: list[Goal], invariant: str) -> Goal:
     raise NotReplayed(f"{invariant} holds on the replayed run")
 
 
-def _rows_line(ran: Run, request: str) -> int | None:
+def rows_line(ran: Run, request: str) -> int | None:
     """The line that stored the request's rows."""
     assert ran.harness is not None
     if not ran.harness.moments:

@@ -8,7 +8,8 @@ integers and broke it there, and *undecided* otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from proofs.source.concrete import NotReplayed, clean, replay
 from proofs.source.errors import Gap, Rejected
 from proofs.source.goals import UNLESS, Goal
 from proofs.source.harness import CLAUSE, UNJUDGED, Harness
-from proofs.source.host import RAN_ON, RanOn
+from proofs.source.host import RAN_ON, Host, RanOn
 from proofs.source.loader import Loaded
 from proofs.source.scenarios import Task
 from proofs.source.verdicts import NOT_SHOWN, Finding
@@ -120,13 +121,10 @@ def explore(
     built: list[Harness] = []
 
     def run(context: Any) -> list[Goal]:
-        try:
+        with bounded(host):
             built.clear()
             built.append(Harness(loaded, task.context(context), task.features, kept))
             return task.scenario(built[0])
-        except (RecursionError, MemoryError) as error:
-            mine = [at for at in host.frames(error) if at[0] in host.files]
-            raise RanOn(*(mine[-1] if mine else ("harness", 0))) from None
 
     try:
         with Exploration(run, limits) as exploration:
@@ -147,6 +145,16 @@ def explore(
         outcome.doubts.append(f"{task.name}: no state satisfies the assumptions")
 
 
+@contextmanager
+def bounded(host: Host) -> Iterator[None]:
+    """A run of a text that uses up the stack or the memory has run on."""
+    try:
+        yield
+    except (RecursionError, MemoryError) as error:
+        mine = [at for at in host.frames(error) if at[0] in host.files]
+        raise RanOn(*(mine[-1] if mine else ("harness", 0))) from None
+
+
 def _judge(
     loaded: Loaded,
     task: Task,
@@ -161,7 +169,7 @@ def _judge(
     if path.error is not None:
         if not outcome.claims:
             return
-        doubt = _from_profile(loaded, path.error)
+        doubt = from_profile(loaded, path.error)
         if doubt is not None or harness is None:
             outcome.doubts.append(doubt or f"the scheduler cannot be built: {path.error}")
         else:
@@ -223,7 +231,7 @@ def _propose(
         outcome.candidates[invariant, task.name] = Candidate(task, model, size)
 
 
-def _from_profile(loaded: Loaded, error: BaseException) -> str | None:
+def from_profile(loaded: Loaded, error: BaseException) -> str | None:
     """Why an exception is no verdict on the text, if it is none."""
     host = loaded.host
     frames = host.frames(error)

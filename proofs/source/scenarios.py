@@ -221,15 +221,41 @@ class Task:
         return Narrowed(context, dict(self.ranges)) if self.ranges else context
 
 
-step = one_step_from(pair)
-waiting_step = one_step_from(after_running_pass)
-running_step = one_step_from(one_running)
-preemption = one_step_from(two_running)
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """States from which one step is explored: how they are built, under which features."""
+
+    name: str
+    arrange: Arrangement
+    features: Features
+
+
+def shapes(async_scheduling: bool, mentioned: Collection[str] | None = None) -> list[Shape]:
+    """Every shape of state a step can start from.
+
+    ``mentioned``: the attributes the text reads (None: any); it cannot react to a feature it never
+    asks about.
+    """
+
+    def shape(name: str, arrange: Arrangement, **features: bool) -> Shape:
+        return Shape(name, arrange, Features(async_scheduling, **features))
+
+    found = [
+        shape("step", pair),
+        shape("preemption", two_running),
+        shape("preemption, priorities", two_running, priority=True),
+    ]
+    if mentioned is None or "kv_transfer_config" in mentioned:
+        found.append(shape("step, KV connector", after_running_pass, connector=True))
+    if mentioned is None or "has_mamba_layers" in mentioned:
+        found.append(shape("running, Mamba alignment", one_running, mamba=True))
+        found.append(shape("step, Mamba alignment", after_running_pass, mamba=True))
+    return found
 
 
 def one_step(async_scheduling: bool) -> list[Task]:
     """One running and one waiting request, one step."""
-    return [Task("step", step, Features(async_scheduling))]
+    return [Task("step", one_step_from(pair), Features(async_scheduling))]
 
 
 def whole_loop(async_scheduling: bool, mentioned: Collection[str]) -> list[Task]:
@@ -238,20 +264,12 @@ def whole_loop(async_scheduling: bool, mentioned: Collection[str]) -> list[Task]
     ``mentioned``: the attributes the text reads; it cannot react to a feature it never asks about.
     """
 
-    def task(name: str, scenario: Scenario, **features: bool) -> Task:
-        return Task(name, scenario, Features(async_scheduling, **features))
-
+    features = Features(async_scheduling)
     tasks = [
-        task("step", step),
-        task("preemption", preemption),
-        task("preemption, priorities", preemption, priority=True),
-        task("booking", booked),
+        Task(shape.name, one_step_from(shape.arrange), shape.features)
+        for shape in shapes(async_scheduling, mentioned)
     ]
-    if "kv_transfer_config" in mentioned:
-        tasks.append(task("step, KV connector", waiting_step, connector=True))
-    if "has_mamba_layers" in mentioned:
-        tasks.append(task("running, Mamba alignment", running_step, mamba=True))
-        tasks.append(task("step, Mamba alignment", waiting_step, mamba=True))
+    tasks.append(Task("booking", booked, features))
     if async_scheduling:
-        tasks.append(task("booking after preemption", booked_stale))
+        tasks.append(Task("booking after preemption", booked_stale, features))
     return tasks

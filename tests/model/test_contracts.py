@@ -174,7 +174,7 @@ def test_hypothesis_with_crosshair_as_its_backend_finds_none_either(
 ) -> None:
     pytest.importorskip("hypothesis_crosshair_provider", reason="needs hypothesis-crosshair")
 
-    @settings(PLAIN, backend="crosshair", max_examples=5, derandomize=False)
+    @settings(PLAIN, backend="crosshair", max_examples=5)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         hold(contract, data, st.integers(0, 1 << 20))

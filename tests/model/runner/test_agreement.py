@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from runner_world import RandomWorld, random_config, random_request
+from tests.model.runner.runner_world import RandomWorld, random_config, random_request
 
 from model.dp import DPGroup
 from model.policies import POLICIES, RECOMMENDED

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from runner_world import RandomWorld, drive, random_config
+from tests.model.runner.runner_world import RandomWorld, drive, random_config
 
 from model.engine import Engine
 from model.environment import Quiet, Sample

@@ -1,0 +1,333 @@
+"""Two texts on the same symbolic inputs: the states on which they schedule differently.
+
+Both schedulers are built in one run from the same answers, so each path is a class of states on
+which both behave uniformly.  On every path each request's outcome, rows, drafts and counters are
+compared; where they can differ, the states are described by what they have in common and the
+smallest is run again on integers.  Whatever is left is equal on every path, that is, proved equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from proofs.source.concrete import NotReplayed, in_words, run
+from proofs.source.concrete import rows_line as line_of
+from proofs.source.differences import CHANGED, Difference, DiffReport, Half, Same
+from proofs.source.errors import Rejected, SourceError, Unprofiled
+from proofs.source.harness import Harness
+from proofs.source.host import RAN_ON, RanOn
+from proofs.source.induct import SIZES, bounded
+from proofs.source.loader import Loaded, Text, load
+from proofs.source.profile import profile_for
+from proofs.source.scenarios import Shape, Task, shapes
+from proofs.source.sides import Side, counted_differently, look, scheduled_differently
+from proofs.source.words import POPULATIONS, TELLING, Subject, kinds, predicates
+from proofs.symbolic import Exploration, Limits, Path, Refuted, evaluate
+from proofs.trace import RequestLine, config_to_json
+from proofs.verdict import ASYNC, MODES, PROVED, SYNC, UNDECIDED, Statistics
+from spec.logic import all_of, any_of, implies, not_
+
+SCOPE = (
+    "one schedule() and _update_after_schedule() from every state of the request invariant, "
+    "every legal configuration, any number of requests"
+)
+COUNTERS = "the same rows"
+
+
+@dataclass
+class _Class:
+    """One class of differing states while it is being collected."""
+
+    who: str
+    company: str
+    before: str
+    after: str
+    common: dict[str, None]
+    """Predicates true on all states seen so far, in their order."""
+    task: Task
+    request: str
+    answers: Mapping[str, int]
+    size: tuple[int, ...]
+    modes: dict[str, None] = field(default_factory=dict)
+    under: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """The class in plain words."""
+        told = [name for name in TELLING if name in self.common]
+        who = " ".join([self.who, *(f"with {name}" for name in told), self.company]).strip()
+        return f"{who}: {self.before} before, {self.after} after"
+
+
+@dataclass
+class _Comparison:
+    old: Loaded
+    new: Loaded
+    classes: dict[tuple[str, ...], _Class] = field(default_factory=dict)
+    met: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    doubts: dict[str, None] = field(default_factory=dict)
+    statistics: Statistics = field(default_factory=Statistics)
+
+
+def diff_sources(
+    old: Iterable[Text],
+    new: Iterable[Text],
+    names: tuple[str, str],
+    versions: tuple[str | None, str | None] = (None, None),
+    *,
+    modes: Iterable[str] = MODES,
+    limits: Limits | None = None,
+    profile: str = "",
+) -> DiffReport:
+    """Compare two schedulers from their texts alone.
+
+    Args:
+        names: how the report calls them.
+        versions: their releases, if they are some; selects the profile's rows.
+        profile: further profile lines for both.
+
+    Raises:
+        SourceError: one of them is no scheduler, or does not load.
+    """
+    limits = limits or Limits(paths=20_000, seconds=120)
+    sides: list[Loaded] = []
+    for texts, name, version in zip((old, new), names, versions, strict=True):
+        try:
+            sides.append(load(texts, profile_for(version, profile)))
+        except Rejected as refusal:
+            return _rejected(names, f"{name}: {refusal}")
+        except Unprofiled as unknown:
+            return DiffReport(*names, SCOPE, (), (), (f"{name}: {unknown.gap}",))
+        if "Scheduler" not in sides[-1].classes:
+            raise SourceError(f"{name}: no class Scheduler in it")
+    common = sides[0].mentioned & sides[1].mentioned
+    everything = sides[0].mentioned | sides[1].mentioned
+    one, two = (replace(side, mentioned=common) for side in sides)
+    comparison = _Comparison(one, two)
+    for mode in modes:
+        if mode == ASYNC and not all("AsyncScheduler" in side.classes for side in sides):
+            continue
+        for shape in shapes(mode == ASYNC, everything):
+            try:
+                _explore(comparison, mode, shape, limits)
+            except RanOn as ran_on:
+                return _rejected(names, f"rejected: {ran_on.file}:{ran_on.line}: {RAN_ON}")
+    return _concluded(comparison, names, everything - common)
+
+
+def _rejected(names: tuple[str, str], why: str) -> DiffReport:
+    return DiffReport(*names, SCOPE, (), (), rejected=why)
+
+
+# -- exploring -------------------------------------------------------------------------------------
+
+
+def _explore(comparison: _Comparison, mode: str, shape: Shape, limits: Limits) -> None:
+    """All paths of one shape of state, on both texts at once."""
+
+    def both(context: Any) -> tuple[Side, Side]:
+        sides = []
+        for loaded in (comparison.old, comparison.new):
+            with bounded(loaded.host):
+                harness = Harness(loaded, context, shape.features, None)
+                sides.append(look(harness, shape.arrange))
+        return sides[0], sides[1]
+
+    task = Task(shape.name, lambda harness: [], shape.features)
+    with Exploration(both, limits) as exploration:
+        for path in exploration:
+            if path.unsupported:
+                for gap in path.unsupported:
+                    comparison.doubts[gap.reason] = None
+            elif path.error is not None:
+                comparison.doubts[f"{shape.name}: {path.error}"] = None
+            else:
+                _compare(comparison, mode, task, path)
+        if not exploration.complete:
+            for reason in exploration.reasons or ("stopped early",):
+                comparison.doubts[f"{shape.name}, {mode}: {reason}"] = None
+        comparison.statistics += Statistics.of(exploration.statistics)
+
+
+def _compare(comparison: _Comparison, mode: str, task: Task, path: Path[tuple[Side, Side]]) -> None:
+    """Every request of one path; one that differs only since one before it does is no news."""
+    old, new = path.value
+    alike: Any = True
+    for request in old.harness.everyone:
+        name = request.request_id
+        rows = scheduled_differently(old, new, name)
+        counters = all_of(not_(rows), counted_differently(old, new, name))
+        differs = all_of(alike, any_of(rows, counters))
+        subject = Subject(old, new, name)
+        if request.request_id not in old.harness.stand_ins:
+            _populations(comparison, path, subject, differs)
+            for doubt, said in ((all_of(alike, rows), ""), (all_of(alike, counters), COUNTERS)):
+                if _possible(path, doubt, comparison):
+                    _classify(comparison, mode, task, path, subject, doubt, said)
+        alike = all_of(alike, not_(differs))
+
+
+def _possible(path: Path[Any], condition: Any, comparison: _Comparison | None = None) -> bool:
+    """Whether some state of the path satisfies a condition; what is unknown is a doubt."""
+    if condition is False:
+        return False
+    answer = path.holds(not_(condition))
+    if isinstance(answer, Refuted):
+        return True
+    reason = getattr(answer, "reason", "")
+    if reason and comparison is not None:
+        comparison.doubts[reason] = None
+    return False
+
+
+def _populations(comparison: _Comparison, path: Path[Any], subject: Subject, differs: Any) -> None:
+    for population in POPULATIONS:
+        members = population.members(subject)
+        if population.name not in comparison.met and _possible(path, members):
+            comparison.met.add(population.name)
+        if population.name not in comparison.changed and _possible(
+            path, all_of(members, differs), comparison
+        ):
+            comparison.changed.add(population.name)
+
+
+def _pieces(subject: Subject, doubt: Any, said: str) -> Iterator[tuple[str, str, str, Any]]:
+    """The doubt, split by company and by what either text does: words and formula."""
+    for company, present in subject.company().items():
+        if said:
+            yield company, said, f"{said}, but other counters", all_of(doubt, present)
+            continue
+        for before, one in kinds(subject.old, subject.name).items():
+            for after, two in kinds(subject.new, subject.name).items():
+                yield company, before, after, all_of(doubt, present, one, two)
+
+
+def _classify(
+    comparison: _Comparison,
+    mode: str,
+    task: Task,
+    path: Path[Any],
+    subject: Subject,
+    doubt: Any,
+    said: str,
+) -> None:
+    """Add the differing states of one path to the classes they belong to."""
+    told = predicates(subject)
+    config = subject.old.harness.config
+    order = [*(getattr(config, name) for name in SIZES), subject.before.num_tokens]
+    for company, before, after, piece in _pieces(subject, doubt, said):
+        if not _possible(path, piece):
+            continue
+        key = (subject.who(), company, before, after)
+        known = comparison.classes.get(key)
+        alive = told if known is None else {n: told[n] for n in known.common}
+        common = {n: None for n, p in alive.items() if _implied(path, piece, p)}
+        if known is not None:
+            known.common = common
+            known.modes[mode], known.under[task.name] = None, None
+            length, drafts = known.size[:2]
+            smaller = (order[0] < length) | ((order[0] == length) & (order[1] < drafts))
+            piece = all_of(piece, smaller)
+            if not _possible(path, piece):
+                continue
+        model = path.minimize(piece, order)
+        if model is None:
+            comparison.doubts[f"{task.name}: no example of a difference"] = None
+            continue
+        size = tuple(int(evaluate(term, model)) for term in order)
+        if known is None:
+            found = _Class(*key, common, task, subject.name, model, size)
+            found.modes[mode], found.under[task.name] = None, None
+            comparison.classes[key] = found
+        else:
+            known.task, known.request = task, subject.name
+            known.answers, known.size = model, size
+
+
+def _implied(path: Path[Any], piece: Any, predicate: Any) -> bool:
+    return predicate is True or not _possible(path, not_(implies(piece, predicate)))
+
+
+# -- concluding ------------------------------------------------------------------------------------
+
+
+def _concluded(
+    comparison: _Comparison, names: tuple[str, str], only_one: frozenset[str]
+) -> DiffReport:
+    differences, doubts = [], list(comparison.doubts)
+    for found in comparison.classes.values():
+        try:
+            differences.append(_example(comparison, found))
+        except NotReplayed as failure:
+            doubts.append(f"{found.sentence}: not replayed: {failure}")
+    differences.sort(key=lambda d: (len(d.sentence), d.sentence))
+    scope = SCOPE
+    if "max_num_new_slots_for_drafting" in only_one:
+        scope += "; no drafter slots (D = 0): one of the two does not know them"
+    verdicts = [
+        Same(
+            p.name,
+            CHANGED if p.name in comparison.changed else UNDECIDED if doubts else PROVED,
+        )
+        for p in POPULATIONS
+        if p.name in comparison.met
+    ]
+    return DiffReport(
+        *names, scope, tuple(differences), tuple(verdicts), tuple(doubts), comparison.statistics
+    )
+
+
+def _example(comparison: _Comparison, found: _Class) -> Difference:
+    """The smallest example, run again by both texts on integers."""
+    arranged = {shape.name: shape for shape in shapes(found.task.features.async_scheduling)}
+    shape = arranged[found.task.name]
+    halves, sides = [], []
+    for loaded in (comparison.old, comparison.new):
+        seen: list[Side] = []
+
+        def scenario(harness: Harness, seen: list[Side] = seen) -> list[Any]:
+            seen.append(look(harness, shape.arrange))
+            return []
+
+        ran = run(loaded, Task(shape.name, scenario, shape.features), found.answers)
+        if not seen:
+            raise NotReplayed(str(ran.error))
+        (side,) = seen
+        sides.append(side)
+        file, line = (
+            side.where
+            if side.raised
+            else ran.tracer.behind(
+                line_of(ran, found.request) if side.got_rows(found.request) else None
+            )
+        )
+        lines = tuple(RequestLine.of(d) for d in side.decisions.values())
+        decided = side.outcome(found.request) if side.raised else _in_words(side)
+        halves.append(Half(lines, decided, file, line))
+    one, two = sides
+    if not (
+        scheduled_differently(one, two, found.request)
+        or counted_differently(one, two, found.request)
+    ):
+        raise NotReplayed("on integers both texts do the same")
+    return Difference(
+        found.sentence,
+        tuple(name for name in found.common if name not in TELLING),
+        tuple(mode for mode in (SYNC, ASYNC) if mode in found.modes),
+        tuple(found.under),
+        found.request,
+        config_to_json(one.harness.config),
+        halves[0],
+        halves[1],
+    )
+
+
+def _in_words(side: Side) -> str:
+    """What a step decided, requests it did not look at included."""
+    told = [in_words(list(side.decisions.values()))]
+    names = (request.request_id for request in side.harness.everyone)
+    told += [f"{name} not reached" for name in names if name not in side.decisions]
+    return "; ".join(filter(None, told))
