@@ -17,6 +17,7 @@ from proofs.errors import EXIT_UNDECIDED, EXIT_USAGE, UsageError
 
 COMMANDS: dict[str, str] = {
     "check": "prove the invariants for a policy, a release or a scheduler source",
+    "diff": "compare two releases or sources: what changed, and that the rest did not",
     "releases": "check published releases; print release against invariant",
     "list": "list every invariant, waiver, assumption, policy and knob",
     "explain": "explain one of them",

@@ -1,8 +1,11 @@
-"""What several tests share: one computation of the whole table."""
+"""What several tests share: one computation of the whole table, also across processes."""
 
 from __future__ import annotations
 
+import fcntl
+import pickle
 import time
+from pathlib import Path
 
 import pytest
 
@@ -13,13 +16,23 @@ from spec.invariants import IDS
 
 
 @pytest.fixture(scope="session")
-def whole_check() -> Outcome:
-    """Every policy, every invariant, both modes, as ``python -m proofs check`` computes it."""
+def whole_check(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Outcome:
+    """Every policy, every invariant, both modes, as ``python -m proofs check`` computes it.
+
+    The first test process that needs it computes; the others wait and read its result.
+    """
+    if worker_id == "master":
+        return _compute(campaign.default_jobs())
+    shared: Path = tmp_path_factory.getbasetemp().parent / "whole-check.pickle"
+    with open(f"{shared}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not shared.exists():
+            shared.write_bytes(pickle.dumps(_compute(jobs=1)))
+        outcome: Outcome = pickle.loads(shared.read_bytes())
+        return outcome
+
+
+def _compute(jobs: int) -> Outcome:
     return campaign.run(
-        "table",
-        list(POLICIES.values()),
-        IDS,
-        time.time() + 600,
-        campaign.default_jobs(),
-        lambda *_: None,
+        "table", list(POLICIES.values()), IDS, time.time() + 900, jobs, lambda *_: None
     )

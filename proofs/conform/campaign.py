@@ -104,6 +104,7 @@ def knobs_on(config: Config) -> list[str]:
         < config.long_prefill_token_threshold
         < 1 + config.num_spec_tokens,
         "chunked prefill off": not config.enable_chunked_prefill,
+        "diffusion": config.num_sampled_tokens_per_step == 0,
         "draft slots": config.draft_slots > 0,
         "Mamba alignment": config.mamba_align,
     }

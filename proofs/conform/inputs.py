@@ -22,6 +22,7 @@ MOST_REQUESTS = 10
 def draw_config(draw: Draw, release: Release) -> Config:
     """A legal configuration; always the same number of choices."""
     drafts = pick(draw, DRAFTS)
+    sampled = pick(draw, (1, 1, 1, 1, 1, 0))
     asynchronous = draw.integer(0, 1) == 1
     length = draw.integer(3, 40)
     seqs = draw.integer(1, 4)
@@ -34,17 +35,21 @@ def draw_config(draw: Draw, release: Release) -> Config:
     per_request = ceil_div(length, block)
     most = per_request * seqs
     plenty, tight, few = draw.integer(0, 3), draw.integer(per_request, most), draw.integer(1, most)
+    blocks = (most, most, tight, few)[plenty]
+    if asynchronous and not release.has_stale_output:
+        blocks = MOST_REQUESTS * per_request  # nobody is ever preempted
     theta, short, any_size = draw.integer(0, 5), draw.integer(1, drafts), draw.integer(1, length)
     return Config.checked(
         max_model_len=length,
         num_spec_tokens=drafts,
+        num_sampled_tokens_per_step=sampled,
         max_num_scheduled_tokens=rows,
         max_num_batched_tokens=max(rows, slots + 1, rows + seqs * slots - missing),
         draft_slots=slots,
         max_num_seqs=seqs,
         long_prefill_token_threshold=(0, 0, 0, 1 + drafts, short, any_size)[theta],
         block_size=block,
-        num_gpu_blocks=(most, most, tight, few)[plenty],
+        num_gpu_blocks=blocks,
         enable_chunked_prefill=not seldom(draw, 4),
         async_scheduling=asynchronous,
         priority_scheduling=seldom(draw, 3),

@@ -67,6 +67,8 @@ class Release:
     """The long-prefill threshold spares a request that is alone (0.31, #57951)."""
     has_mamba_split: bool = True
     """The Mamba alignment is the model's: the last cacheable boundary lies before N (0.32)."""
+    has_stale_output: bool = True
+    """Output in flight of a preempted request is told apart (0.27)."""
 
 
 def _release(minor: int, policy: str) -> Release:
@@ -77,10 +79,13 @@ def _release(minor: int, policy: str) -> Release:
         has_draft_slots=minor >= 28,
         exempts_only_request=minor >= 31,
         has_mamba_split=minor >= 32,
+        has_stale_output=minor >= 27,
     )
 
 
 RELEASES: dict[int, Release] = {
+    25: _release(25, "45237"),
+    26: _release(26, "47464"),
     27: _release(27, "47464"),
     # The guard of #47464 and, from elsewhere, #50342's clamp: _reserve_prefill_lookahead ends in
     # max(num_new_tokens, 0).
@@ -91,7 +96,6 @@ RELEASES: dict[int, Release] = {
     32: _release(32, "55126"),
     33: _release(33, "55126"),
 }
-"""Earlier releases have no ``num_stale_output_tokens``, which the model follows."""
 
 
 def release_of(version: str) -> Release:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from time import perf_counter
 
-from proofs.source.errors import CANNOT_TELL, Gap, Rejected, SourceError, Unprofiled
+from proofs.source.entries import USUAL
+from proofs.source.errors import Gap, Rejected, Unprofiled
 from proofs.source.induct import check_mode
-from proofs.source.loader import Loaded, Text, load
+from proofs.source.loader import Text, load
 from proofs.source.profile import profile_for
 from proofs.source.reach import with_executions
 from proofs.source.scenarios import MOST_SAMPLED, one_step, whole_loop
@@ -25,7 +26,6 @@ LOOP_SCOPE = (
     "_preempt_request() keep the invariant for any number of requests; every legal "
     "configuration; at most {sampled} tokens returned per request and step; {mode} scheduling"
 )
-ENTRY = "schedule"
 
 
 def check_source(
@@ -37,6 +37,7 @@ def check_source(
     modes: Iterable[str] = MODES,
     limits: Limits | None = None,
     profile: str = "",
+    base: Iterable[Text] = (),
     reach_seconds: float = 0.0,
 ) -> SourceReport:
     """Check a scheduler from its text alone; nothing of it is imported.
@@ -49,17 +50,16 @@ def check_source(
         whole_loop_too: prove the whole loop inductively instead of one step.
         limits: bounds on paths and seconds of each exploration.
         profile: further profile lines, in the table's format.
+        base: the texts it derives from, if they are others than its own.
         reach_seconds: how long to look, for each violation, for an execution that ends in it.
 
     Raises:
         SourceError: the text is no scheduler, or does not load.
     """
     started = perf_counter()
-    texts = list(texts)
     limits = limits or Limits(paths=20_000, seconds=120)
     try:
-        loaded = load(texts, profile_for(version, profile))
-        _is_scheduler(loaded, texts)
+        loaded = load(texts, profile_for(version, profile), base)
     except Rejected as refusal:
         return SourceReport(name, version, (), Statistics(), rejected=str(refusal))
     except Unprofiled as unknown:
@@ -69,8 +69,8 @@ def check_source(
     notes: list[str] = []
     statistics = Statistics()
     for mode in modes:
-        if mode == ASYNC and "AsyncScheduler" not in loaded.classes:
-            notes.append("no AsyncScheduler: async scheduling was not checked")
+        if mode not in loaded.schedulers:
+            notes.append(f"no {USUAL[mode]}: {mode} scheduling was not checked")
             continue
         overlap = mode == ASYNC
         tasks = whole_loop(overlap, loaded.mentioned) if whole_loop_too else one_step(overlap)
@@ -88,24 +88,6 @@ def check_source(
         perf_counter() - started, statistics.paths, statistics.queries, statistics.solver_seconds
     )
     return SourceReport(name, version, tuple(findings), total, tuple(dropped), notes=tuple(notes))
-
-
-def _is_scheduler(loaded: Loaded, texts: list[Text]) -> None:
-    """The texts define ``Scheduler.schedule``.
-
-    Raises:
-        SourceError: they do not.
-    """
-    file = texts[0].name if texts else "nothing"
-    made = loaded.classes.get("Scheduler")
-    if made is None:
-        known = ", ".join(sorted(loaded.classes)) or "no class"
-        raise SourceError(f"{file}: no class Scheduler in it (it defines {known})")
-    if not callable(getattr(made, ENTRY, None)):
-        raise SourceError(
-            f"{file}: Scheduler has no method schedule: renamed, or an engine before 0.8?",
-            CANNOT_TELL,
-        )
 
 
 def _undecided(name: str, version: str | None, gap: Gap) -> SourceReport:

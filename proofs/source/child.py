@@ -1,4 +1,4 @@
-"""The child process of ``sandbox``: lock down, check, answer on stdout.
+"""The child process of ``sandbox``: lock down, check or compare, answer on stdout.
 
 Everything is imported before the lock-down; afterwards an audit hook refuses every event by which
 Python reaches outside.  The hook cannot be removed.
@@ -14,33 +14,26 @@ import resource
 import sys
 from typing import Any
 
-from proofs.source import check
+from proofs.source import check, diff
+from proofs.source.differences import DiffReport
 from proofs.source.errors import SourceError
 from proofs.source.loader import Text
 from proofs.source.names import REFUSED_EVENTS
 from proofs.source.sandbox import Limit
+from proofs.source.verdicts import SourceReport
 
 CLONE_NEWNET, CLONE_NEWUSER = 0x40000000, 0x10000000
 
 
 def main() -> None:
-    """Read a job from stdin, check it, write the report to stdout."""
+    """Read work from stdin, do it, write the report to stdout."""
     request = json.load(sys.stdin)
-    job, limit = request["job"], Limit(**request["limit"])
-    texts = [Text(**text) for text in job["texts"]]
+    limit = Limit(**request["limit"])
     answer: dict[str, Any]
     tried: list[str] = []
     lock_down(limit, tried)
     try:
-        report = check.check_source(
-            texts,
-            job["name"],
-            job["version"],
-            whole_loop_too=job["whole_loop"],
-            modes=job["modes"],
-            profile=job["profile"],
-            reach_seconds=job["reach_seconds"],
-        )
+        report = _checked(request["job"]) if "job" in request else _compared(request["pair"])
         answer = {"report": report.to_json()}
     except SourceError as error:
         answer = {"error": str(error), "status": error.status}
@@ -51,6 +44,34 @@ def main() -> None:
     sys.stdout.write(json.dumps(answer))
     sys.stdout.flush()
     os._exit(0)
+
+
+def _checked(job: dict[str, Any]) -> SourceReport:
+    return check.check_source(
+        _texts(job["texts"]),
+        job["name"],
+        job["version"],
+        whole_loop_too=job["whole_loop"],
+        modes=job["modes"],
+        profile=job["profile"],
+        base=_texts(job["base"]),
+        reach_seconds=job["reach_seconds"],
+    )
+
+
+def _compared(pair: dict[str, Any]) -> DiffReport:
+    return diff.diff_sources(
+        _texts(pair["old"]),
+        _texts(pair["new"]),
+        tuple(pair["names"]),
+        tuple(pair["versions"]),
+        modes=pair["modes"],
+        profile=pair["profile"],
+    )
+
+
+def _texts(texts: list[dict[str, str]]) -> list[Text]:
+    return [Text(**text) for text in texts]
 
 
 def lock_down(limit: Limit, tried: list[str]) -> None:

@@ -8,68 +8,32 @@ smallest is run again on integers.  Whatever is left is equal on every path, tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+from proofs.source.classes import COUNTERS, Class, Comparison, classify, possible
 from proofs.source.concrete import NotReplayed, in_words, run
 from proofs.source.concrete import rows_line as line_of
 from proofs.source.differences import CHANGED, Difference, DiffReport, Half, Same
 from proofs.source.errors import Rejected, SourceError, Unprofiled
 from proofs.source.harness import Harness
 from proofs.source.host import RAN_ON, RanOn
-from proofs.source.induct import SIZES, bounded
+from proofs.source.induct import bounded
 from proofs.source.loader import Loaded, Text, load
 from proofs.source.profile import profile_for
 from proofs.source.scenarios import Shape, Task, shapes
 from proofs.source.sides import Side, counted_differently, look, scheduled_differently
-from proofs.source.words import POPULATIONS, TELLING, Subject, kinds, predicates
-from proofs.symbolic import Exploration, Limits, Path, Refuted, evaluate
+from proofs.source.words import POPULATIONS, TELLING, Subject
+from proofs.symbolic import Exploration, Limits, Path
 from proofs.trace import RequestLine, config_to_json
 from proofs.verdict import ASYNC, MODES, PROVED, SYNC, UNDECIDED, Statistics
-from spec.logic import all_of, any_of, implies, not_
+from spec.logic import all_of, any_of, not_
 
 SCOPE = (
     "one schedule() and _update_after_schedule() from every state of the request invariant, "
     "every legal configuration, any number of requests"
 )
-COUNTERS = "the same rows"
-
-
-@dataclass
-class _Class:
-    """One class of differing states while it is being collected."""
-
-    who: str
-    company: str
-    before: str
-    after: str
-    common: dict[str, None]
-    """Predicates true on all states seen so far, in their order."""
-    task: Task
-    request: str
-    answers: Mapping[str, int]
-    size: tuple[int, ...]
-    modes: dict[str, None] = field(default_factory=dict)
-    under: dict[str, None] = field(default_factory=dict)
-
-    @property
-    def sentence(self) -> str:
-        """The class in plain words."""
-        told = [name for name in TELLING if name in self.common]
-        who = " ".join([self.who, *(f"with {name}" for name in told), self.company]).strip()
-        return f"{who}: {self.before} before, {self.after} after"
-
-
-@dataclass
-class _Comparison:
-    old: Loaded
-    new: Loaded
-    classes: dict[tuple[str, ...], _Class] = field(default_factory=dict)
-    met: set[str] = field(default_factory=set)
-    changed: set[str] = field(default_factory=set)
-    doubts: dict[str, None] = field(default_factory=dict)
-    statistics: Statistics = field(default_factory=Statistics)
 
 
 def diff_sources(
@@ -97,18 +61,18 @@ def diff_sources(
     for texts, name, version in zip((old, new), names, versions, strict=True):
         try:
             sides.append(load(texts, profile_for(version, profile)))
-        except Rejected as refusal:
-            return _rejected(names, f"{name}: {refusal}")
+        except SourceError as error:
+            if isinstance(error, Rejected):
+                return _rejected(names, f"{name}: {error}")
+            raise SourceError(f"{name}: {error}", error.status) from None
         except Unprofiled as unknown:
             return DiffReport(*names, SCOPE, (), (), (f"{name}: {unknown.gap}",))
-        if "Scheduler" not in sides[-1].classes:
-            raise SourceError(f"{name}: no class Scheduler in it")
     common = sides[0].mentioned & sides[1].mentioned
     everything = sides[0].mentioned | sides[1].mentioned
     one, two = (replace(side, mentioned=common) for side in sides)
-    comparison = _Comparison(one, two)
+    comparison = Comparison(one, two)
     for mode in modes:
-        if mode == ASYNC and not all("AsyncScheduler" in side.classes for side in sides):
+        if not all(mode in side.schedulers for side in sides):
             continue
         for shape in shapes(mode == ASYNC, everything):
             try:
@@ -125,7 +89,7 @@ def _rejected(names: tuple[str, str], why: str) -> DiffReport:
 # -- exploring -------------------------------------------------------------------------------------
 
 
-def _explore(comparison: _Comparison, mode: str, shape: Shape, limits: Limits) -> None:
+def _explore(comparison: Comparison, mode: str, shape: Shape, limits: Limits) -> None:
     """All paths of one shape of state, on both texts at once."""
 
     def both(context: Any) -> tuple[Side, Side]:
@@ -152,7 +116,7 @@ def _explore(comparison: _Comparison, mode: str, shape: Shape, limits: Limits) -
         comparison.statistics += Statistics.of(exploration.statistics)
 
 
-def _compare(comparison: _Comparison, mode: str, task: Task, path: Path[tuple[Side, Side]]) -> None:
+def _compare(comparison: Comparison, mode: str, task: Task, path: Path[tuple[Side, Side]]) -> None:
     """Every request of one path; one that differs only since one before it does is no news."""
     old, new = path.value
     alike: Any = True
@@ -165,97 +129,27 @@ def _compare(comparison: _Comparison, mode: str, task: Task, path: Path[tuple[Si
         if request.request_id not in old.harness.stand_ins:
             _populations(comparison, path, subject, differs)
             for doubt, said in ((all_of(alike, rows), ""), (all_of(alike, counters), COUNTERS)):
-                if _possible(path, doubt, comparison):
-                    _classify(comparison, mode, task, path, subject, doubt, said)
+                if possible(path, doubt, comparison):
+                    classify(comparison, mode, task, path, subject, doubt, said)
         alike = all_of(alike, not_(differs))
 
 
-def _possible(path: Path[Any], condition: Any, comparison: _Comparison | None = None) -> bool:
-    """Whether some state of the path satisfies a condition; what is unknown is a doubt."""
-    if condition is False:
-        return False
-    answer = path.holds(not_(condition))
-    if isinstance(answer, Refuted):
-        return True
-    reason = getattr(answer, "reason", "")
-    if reason and comparison is not None:
-        comparison.doubts[reason] = None
-    return False
-
-
-def _populations(comparison: _Comparison, path: Path[Any], subject: Subject, differs: Any) -> None:
+def _populations(comparison: Comparison, path: Path[Any], subject: Subject, differs: Any) -> None:
     for population in POPULATIONS:
         members = population.members(subject)
-        if population.name not in comparison.met and _possible(path, members):
+        if population.name not in comparison.met and possible(path, members):
             comparison.met.add(population.name)
-        if population.name not in comparison.changed and _possible(
+        if population.name not in comparison.changed and possible(
             path, all_of(members, differs), comparison
         ):
             comparison.changed.add(population.name)
-
-
-def _pieces(subject: Subject, doubt: Any, said: str) -> Iterator[tuple[str, str, str, Any]]:
-    """The doubt, split by company and by what either text does: words and formula."""
-    for company, present in subject.company().items():
-        if said:
-            yield company, said, f"{said}, but other counters", all_of(doubt, present)
-            continue
-        for before, one in kinds(subject.old, subject.name).items():
-            for after, two in kinds(subject.new, subject.name).items():
-                yield company, before, after, all_of(doubt, present, one, two)
-
-
-def _classify(
-    comparison: _Comparison,
-    mode: str,
-    task: Task,
-    path: Path[Any],
-    subject: Subject,
-    doubt: Any,
-    said: str,
-) -> None:
-    """Add the differing states of one path to the classes they belong to."""
-    told = predicates(subject)
-    config = subject.old.harness.config
-    order = [*(getattr(config, name) for name in SIZES), subject.before.num_tokens]
-    for company, before, after, piece in _pieces(subject, doubt, said):
-        if not _possible(path, piece):
-            continue
-        key = (subject.who(), company, before, after)
-        known = comparison.classes.get(key)
-        alive = told if known is None else {n: told[n] for n in known.common}
-        common = {n: None for n, p in alive.items() if _implied(path, piece, p)}
-        if known is not None:
-            known.common = common
-            known.modes[mode], known.under[task.name] = None, None
-            length, drafts = known.size[:2]
-            smaller = (order[0] < length) | ((order[0] == length) & (order[1] < drafts))
-            piece = all_of(piece, smaller)
-            if not _possible(path, piece):
-                continue
-        model = path.minimize(piece, order)
-        if model is None:
-            comparison.doubts[f"{task.name}: no example of a difference"] = None
-            continue
-        size = tuple(int(evaluate(term, model)) for term in order)
-        if known is None:
-            found = _Class(*key, common, task, subject.name, model, size)
-            found.modes[mode], found.under[task.name] = None, None
-            comparison.classes[key] = found
-        else:
-            known.task, known.request = task, subject.name
-            known.answers, known.size = model, size
-
-
-def _implied(path: Path[Any], piece: Any, predicate: Any) -> bool:
-    return predicate is True or not _possible(path, not_(implies(piece, predicate)))
 
 
 # -- concluding ------------------------------------------------------------------------------------
 
 
 def _concluded(
-    comparison: _Comparison, names: tuple[str, str], only_one: frozenset[str]
+    comparison: Comparison, names: tuple[str, str], only_one: frozenset[str]
 ) -> DiffReport:
     differences, doubts = [], list(comparison.doubts)
     for found in comparison.classes.values():
@@ -280,7 +174,7 @@ def _concluded(
     )
 
 
-def _example(comparison: _Comparison, found: _Class) -> Difference:
+def _example(comparison: Comparison, found: Class) -> Difference:
     """The smallest example, run again by both texts on integers."""
     arranged = {shape.name: shape for shape in shapes(found.task.features.async_scheduling)}
     shape = arranged[found.task.name]

@@ -62,6 +62,16 @@ def fetch_release(version: str) -> Release:
     return Release(version, tuple(_texts(folder)))
 
 
+def base_texts(version: str) -> tuple[Text, ...]:
+    """A release's scheduler as the base of another, its files named so that they differ.
+
+    Raises:
+        SourceError: as `fetch_release`.
+    """
+    texts = fetch_release(version).texts
+    return tuple(Text(f"vllm-{version}/{text.name}", text.content) for text in texts)
+
+
 def _texts(folder: Path) -> list[Text]:
     return [
         Text(name, (folder / name).read_text(encoding="utf-8"))

@@ -22,6 +22,7 @@ from proofs.source.requests import (
 from proofs.source.state import Features, Moment, View, arbitrary_config
 from proofs.source.stubs import Stub
 from proofs.source.world import Context, World
+from proofs.verdict import ASYNC, SYNC
 from spec import assumptions as spec_world
 from spec.config import Config, coupled_ranges
 from spec.logic import implies
@@ -239,8 +240,7 @@ class Harness:
 
 def make_scheduler(loaded: Loaded, config: Config) -> Any:
     """Construct the text's scheduler on the profile's configuration."""
-    name = "AsyncScheduler" if config.async_scheduling else "Scheduler"
-    made = loaded.classes[name]
+    made: Any = loaded.schedulers[ASYNC if config.async_scheduling else SYNC]
     host = loaded.host
     return made(
         vllm_config=Stub(host, "vllm_config"),

@@ -5,6 +5,7 @@ Files are read as text; git is asked for a blob and runs nothing of the checkout
 
 from __future__ import annotations
 
+import ast
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,6 +16,7 @@ from proofs.source.gate import MAX_BYTES
 from proofs.source.loader import Text
 
 GIT_SECONDS = 30
+MOST_FILES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,50 @@ def _defines(file: Path) -> bool:
 def _siblings(folder: Path, name: str) -> list[Text]:
     """The file and those it is loaded with, in loading order."""
     if name not in KEPT:
-        return [Text(name, _read(folder / name))]
+        return _with_bases(folder, name)
     return [
         Text(file, _read(folder / file))
         for file in KEPT
         if file == name or (folder / file).is_file()
+    ]
+
+
+def _with_bases(folder: Path, name: str) -> list[Text]:
+    """A file of another name, after those beside it that define classes it derives from."""
+    found: dict[str, Text] = {}
+
+    def visit(name: str) -> None:
+        if name in found or len(found) >= MOST_FILES:
+            return
+        text = Text(name, _read(folder / name))
+        found[name] = text
+        for module in _base_modules(text.content):
+            if (folder / f"{module}.py").is_file() and f"{module}.py" not in KEPT:
+                visit(f"{module}.py")
+        found[name] = found.pop(name)  # after what it derives from
+
+    visit(name)
+    return list(found.values())
+
+
+def _base_modules(content: str) -> list[str]:
+    """The last names of the modules from which a file imports classes it derives from."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []  # the gate will say what is wrong
+    bases = {
+        base.id
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+        if isinstance(base, ast.Name)
+    }
+    return [
+        (node.module or "").rpartition(".")[2]
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        and any((alias.asname or alias.name) in bases for alias in node.names)
     ]
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proofs.source import merging, rewrite
+from proofs.source.entries import schedulers
 from proofs.source.errors import Rejected, SourceError
 from proofs.source.gate import parse
 from proofs.source.host import RAN_ON, Host, RanOn
@@ -42,21 +43,27 @@ class Loaded:
     """Every class the texts define, by name, the last definition winning."""
     trees: Mapping[str, ast.Module]
     """File name → syntax tree as it was read, before rewriting."""
+    schedulers: Mapping[str, type] = field(default_factory=dict)
+    """Scheduling mode → the class that schedules so."""
     mentioned: frozenset[str] = frozenset()
     """Every attribute name in the texts."""
     state: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Attributes of ``self`` written outside ``__init__`` → where."""
 
 
-def load(texts: Iterable[Text], profile: Profile) -> Loaded:
+def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> Loaded:
     """Load texts in order; a later one may import what an earlier one defines.
+
+    ``base``: texts to load first, which the others derive from.
 
     Raises:
         Rejected: the gate refuses a text.
-        SourceError: a text fails while it is executed.
+        SourceError: a text fails while it is executed, or there is no scheduler in them.
         Unprofiled: a text uses an unknown import while it is executed.
     """
-    texts = list(texts)
+    given = list(texts)
+    own = [text.name for text in given]
+    texts = [*base, *given]
     trees = {text.name: parse(text.content, text.name) for text in texts}
     host = Host(profile, _arities(trees.values()))
     host.files = set(trees)
@@ -101,7 +108,8 @@ def load(texts: Iterable[Text], profile: Profile) -> Loaded:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
     }
-    return Loaded(host, classes, trees, frozenset(mentioned), _state(trees))
+    found = schedulers(classes, trees, own)
+    return Loaded(host, classes, trees, found, frozenset(mentioned), _state(trees))
 
 
 def _builtins(host: Host) -> dict[str, Any]:

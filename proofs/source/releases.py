@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from proofs.source.errors import SourceError
-from proofs.source.fetch import PADDED, fetch_release
+from proofs.source.fetch import PADDED, base_texts, fetch_release
 from proofs.source.inputs import read_source
 from proofs.source.sandbox import Job, Limit, check_in_sandbox
 from proofs.source.verdicts import Finding, SourceReport
@@ -33,7 +33,7 @@ def check_release(
     """
     release = fetch_release(version)
     name = f"vLLM {version}"
-    job = Job(release.texts, name, version, whole_loop, tuple(modes), "", reach_seconds)
+    job = Job(release.texts, name, version, whole_loop, tuple(modes), reach_seconds=reach_seconds)
     return check_in_sandbox(job, limit)
 
 
@@ -44,15 +44,27 @@ def check_given(
     modes: Sequence[str] = MODES,
     limit: Limit | None = None,
     profile: str = "",
+    base: str | None = None,
     reach_seconds: float = REACH_SECONDS,
 ) -> SourceReport:
     """Check what ``--source`` names: a file, a checkout, or ``REV:path``.
+
+    ``base``: the release whose scheduler the source's own derives from.
 
     Raises:
         SourceError: nothing readable there, or no scheduler.
     """
     source = read_source(given)
-    job = Job(source.texts, source.name, None, whole_loop, tuple(modes), profile, reach_seconds)
+    job = Job(
+        source.texts,
+        source.name,
+        base,
+        whole_loop,
+        tuple(modes),
+        profile,
+        base_texts(base) if base else (),
+        reach_seconds,
+    )
     return check_in_sandbox(job, limit)
 
 

@@ -13,14 +13,18 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
+from proofs.source.differences import DiffReport
 from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.loader import Text
 from proofs.source.verdicts import SourceReport
 from proofs.verdict import MODES, Statistics
 
+R = TypeVar("R")
 ROOT = str(Path(__file__).resolve().parents[2])
 MAX_REPORT = 16_000_000
 """Largest report accepted from a child, bytes."""
@@ -45,8 +49,22 @@ class Job:
     whole_loop: bool = False
     modes: tuple[str, ...] = MODES
     profile: str = ""
+    base: tuple[Text, ...] = ()
+    """What the texts derive from, if it is not among them."""
     reach_seconds: float = 0.0
     """For each violation, how long to look for a real execution that ends in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One comparison, as it is sent to a child."""
+
+    old: tuple[Text, ...]
+    new: tuple[Text, ...]
+    names: tuple[str, str]
+    versions: tuple[str | None, str | None] = (None, None)
+    modes: tuple[str, ...] = MODES
+    profile: str = ""
 
 
 def check_in_sandbox(job: Job, limit: Limit | None = None) -> SourceReport:
@@ -55,7 +73,42 @@ def check_in_sandbox(job: Job, limit: Limit | None = None) -> SourceReport:
     Raises:
         SourceError: the child found that the text is no scheduler, or could not be started.
     """
-    limit = limit or Limit()
+
+    def refused(why: str) -> SourceReport:
+        return SourceReport(job.name, job.version, (), Statistics(), rejected=f"rejected: {why}")
+
+    work = _Work("job", asdict(job), job.name, refused, SourceReport.from_json)
+    return _in_child(work, limit or Limit())
+
+
+def diff_in_sandbox(pair: Pair, limit: Limit | None = None) -> DiffReport:
+    """``diff.diff_sources`` in a limited child process.
+
+    Raises:
+        SourceError: one of the texts is no scheduler, or the child could not be started.
+    """
+
+    def refused(why: str) -> DiffReport:
+        return DiffReport(*pair.names, "", (), (), rejected=f"rejected: {why}")
+
+    name = " -> ".join(pair.names)
+    work = _Work("pair", asdict(pair), name, refused, DiffReport.from_json)
+    return _in_child(work, limit or Limit())
+
+
+@dataclass(frozen=True, slots=True)
+class _Work(Generic[R]):
+    """What a child is to do, and how its answer is read."""
+
+    kind: str
+    data: dict[str, Any]
+    name: str
+    refused: Callable[[str], R]
+    read: Callable[[dict[str, Any]], R]
+
+
+def _in_child(work: _Work[R], limit: Limit) -> R:
+    """Send work to a child process and wait for its answer."""
     start = f"import sys; sys.path.insert(0, {ROOT!r}); import proofs.source.child as c; c.main()"
     environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
     try:
@@ -72,38 +125,34 @@ def check_in_sandbox(job: Job, limit: Limit | None = None) -> SourceReport:
     except OSError as error:
         raise SourceError(f"cannot start the checking process: {error}", CANNOT_TELL) from None
     try:
-        request = json.dumps({"job": asdict(job), "limit": asdict(limit)}).encode()
+        request = json.dumps({work.kind: work.data, "limit": asdict(limit)}).encode()
         answer, said = child.communicate(request, timeout=limit.wall_seconds)
     except subprocess.TimeoutExpired:
-        return _refused(job, f"did not finish within {limit.wall_seconds:g} s")
+        return work.refused(f"did not finish within {limit.wall_seconds:g} s")
     finally:
         if child.poll() is None:
             child.kill()
             child.communicate()
-    return _read(job, limit, child.returncode, answer, said)
+    return _read(work, limit, child.returncode, answer, said)
 
 
-def _read(job: Job, limit: Limit, status: int, answer: bytes, said: bytes) -> SourceReport:
+def _read(work: _Work[R], limit: Limit, status: int, answer: bytes, said: bytes) -> R:
     """What the child's answer means."""
     if status in (-signal.SIGXCPU, -signal.SIGKILL):
-        return _refused(job, f"used more than {limit.cpu_seconds} s of processor time")
+        return work.refused(f"used more than {limit.cpu_seconds} s of processor time")
     if status < 0:
-        return _refused(job, f"ended by signal {-status}")
+        return work.refused(f"ended by signal {-status}")
     if len(answer) > MAX_REPORT:
-        return _refused(job, "reports without end")
+        return work.refused("reports without end")
     try:
         data = json.loads(answer)
         if "error" in data:
             raise SourceError(str(data["error"]), int(data["status"]))
         if "refused" in data:
-            return _refused(job, str(data["refused"]))
-        return SourceReport.from_json(data["report"])
+            return work.refused(str(data["refused"]))
+        return work.read(data["report"])
     except (ValueError, KeyError, TypeError):
         last = said.decode(errors="replace").strip().splitlines()[-1:] or ["no answer"]
         raise SourceError(
-            f"{job.name}: the checking process failed: {last[0][:200]}", CANNOT_TELL
+            f"{work.name}: the checking process failed: {last[0][:200]}", CANNOT_TELL
         ) from None
-
-
-def _refused(job: Job, why: str) -> SourceReport:
-    return SourceReport(job.name, job.version, (), Statistics(), rejected=f"rejected: {why}")

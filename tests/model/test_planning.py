@@ -80,8 +80,7 @@ def waiting(policy: str, threshold: int = 0, budget: int = 64, **knobs: int) -> 
 
 def test_the_threshold_cuts_padded_rows() -> None:
     assert waiting("47464", threshold=2) == (2, True), "wrong tokens: 2 rows for 3 drafts"
-    with pytest.raises(AssertionError, match="uniform width"):
-        waiting("53962", threshold=2)
+    assert waiting("53962", threshold=2) == (2, True), "the scheduler asserts, after allocation"
     assert waiting("54028", threshold=2) == (1, False)
 
 

@@ -54,7 +54,13 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "update_after_schedule",
         "_start_load",
     ),
-    "model.output": ("book_counters", "booking", "roll_back_rejected", "append_tokens", "propose_drafts"),
+    "model.output": (
+        "book_counters",
+        "booking",
+        "roll_back_rejected",
+        "append_tokens",
+        "propose_drafts",
+    ),
 }
 """Module → functions whose guards are mutated."""
 

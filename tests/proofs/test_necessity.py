@@ -8,7 +8,6 @@ from proofs.necessity import CORNERS, WITNESSES, without
 from proofs.symbolic import Limits
 from spec.waivers import WAIVERS
 
-
 NEEDED = {name: invariant for name, (invariant, _) in (CORNERS | WITNESSES).items()}
 
 

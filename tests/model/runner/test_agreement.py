@@ -6,13 +6,13 @@ import random
 from typing import Any
 
 import pytest
-from tests.model.runner.runner_world import RandomWorld, random_config, random_request
 
 from model.dp import DPGroup
 from model.policies import POLICIES, RECOMMENDED
 from model.runner.errors import RunnerError
 from model.runner.shim import RunnerEngine
 from spec.invariants import about
+from tests.model.runner.runner_world import RandomWorld, random_config, random_request
 
 SEEN_BY_BOTH = frozenset(
     {

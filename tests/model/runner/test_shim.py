@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from tests.model.runner.runner_world import RandomWorld, drive, random_config
 
 from model.engine import Engine
 from model.environment import Quiet, Sample
@@ -30,6 +29,7 @@ from model.runner.shim import Runner, RunnerEngine
 from model.step import Scheduled, SchedulerOutput
 from spec.config import Config
 from spec.invariants import IDS
+from tests.model.runner.runner_world import RandomWorld, drive, random_config
 
 CONFIG = Config.checked(max_model_len=32, num_spec_tokens=3, async_scheduling=False)
 

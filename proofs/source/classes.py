@@ -1,0 +1,128 @@
+"""Classes of states on which two texts differ: collected path by path, told in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from proofs.source.induct import SIZES
+from proofs.source.loader import Loaded
+from proofs.source.scenarios import Task
+from proofs.source.words import TELLING, Subject, kinds, predicates
+from proofs.symbolic import Path, Refuted, evaluate
+from proofs.verdict import Statistics
+from spec.logic import all_of, implies, not_
+
+COUNTERS = "the same rows"
+
+
+@dataclass
+class Class:
+    """One class of differing states while it is being collected."""
+
+    who: str
+    company: str
+    before: str
+    after: str
+    common: dict[str, None]
+    """Predicates true on all states seen so far, in their order."""
+    task: Task
+    request: str
+    answers: Mapping[str, int]
+    size: tuple[int, ...]
+    modes: dict[str, None] = field(default_factory=dict)
+    under: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """The class in plain words."""
+        told = [name for name in TELLING if name in self.common]
+        who = " ".join([self.who, *(f"with {name}" for name in told), self.company]).strip()
+        return f"{who}: {self.before} before, {self.after} after"
+
+
+@dataclass
+class Comparison:
+    """What is known about a pair of texts so far."""
+
+    old: Loaded
+    new: Loaded
+    classes: dict[tuple[str, ...], Class] = field(default_factory=dict)
+    met: set[str] = field(default_factory=set)
+    """Populations some state of which was seen."""
+    changed: set[str] = field(default_factory=set)
+    """Populations some member of which may be scheduled differently."""
+    doubts: dict[str, None] = field(default_factory=dict)
+    """Why the rest is not proved equal."""
+    statistics: Statistics = field(default_factory=Statistics)
+
+
+def possible(path: Path[Any], condition: Any, comparison: Comparison | None = None) -> bool:
+    """Whether some state of the path satisfies a condition; what is unknown is a doubt."""
+    if condition is False:
+        return False
+    answer = path.holds(not_(condition))
+    if isinstance(answer, Refuted):
+        return True
+    reason = getattr(answer, "reason", "")
+    if reason and comparison is not None:
+        comparison.doubts[reason] = None
+    return False
+
+
+def _pieces(subject: Subject, doubt: Any, said: str) -> Iterator[tuple[str, str, str, Any]]:
+    """The doubt, split by company and by what either text does: words and formula."""
+    for company, present in subject.company().items():
+        if said:
+            yield company, said, f"{said}, but other counters", all_of(doubt, present)
+            continue
+        for before, one in kinds(subject.old, subject.name).items():
+            for after, two in kinds(subject.new, subject.name).items():
+                yield company, before, after, all_of(doubt, present, one, two)
+
+
+def classify(
+    comparison: Comparison,
+    mode: str,
+    task: Task,
+    path: Path[Any],
+    subject: Subject,
+    doubt: Any,
+    said: str,
+) -> None:
+    """Add the differing states of one path to the classes they belong to."""
+    told = predicates(subject)
+    config = subject.old.harness.config
+    order = [*(getattr(config, name) for name in SIZES), subject.before.num_tokens]
+    for company, before, after, piece in _pieces(subject, doubt, said):
+        if not possible(path, piece):
+            continue
+        key = (subject.who(), company, before, after)
+        known = comparison.classes.get(key)
+        alive = told if known is None else {n: told[n] for n in known.common}
+        common = {n: None for n, p in alive.items() if _implied(path, piece, p)}
+        if known is not None:
+            known.common = common
+            known.modes[mode], known.under[task.name] = None, None
+            length, drafts = known.size[:2]
+            smaller = (order[0] < length) | ((order[0] == length) & (order[1] < drafts))
+            piece = all_of(piece, smaller)
+            if not possible(path, piece):
+                continue
+        model = path.minimize(piece, order)
+        if model is None:
+            comparison.doubts[f"{task.name}: no example of a difference"] = None
+            continue
+        size = tuple(int(evaluate(term, model)) for term in order)
+        if known is None:
+            found = Class(*key, common, task, subject.name, model, size)
+            found.modes[mode], found.under[task.name] = None, None
+            comparison.classes[key] = found
+        else:
+            known.task, known.request = task, subject.name
+            known.answers, known.size = model, size
+
+
+def _implied(path: Path[Any], piece: Any, predicate: Any) -> bool:
+    return predicate is True or not possible(path, not_(implies(piece, predicate)))

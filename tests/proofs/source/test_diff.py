@@ -1,0 +1,145 @@
+"""Two texts on the same inputs: what differs is found and named, the rest is proved equal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from mini import GOOD_PAD, OVERFLOWING_PAD, line_of, text, texts
+
+from proofs.source.diff import diff_sources
+from proofs.source.differences import CHANGED, DiffReport
+from proofs.source.errors import CANNOT_TELL, SourceError
+from proofs.source.fetch import fetch_release
+from proofs.source.loader import Text
+from proofs.source.sandbox import Pair, diff_in_sandbox
+from proofs.symbolic import Limits
+from proofs.verdict import MODES, PROVED, SYNC, UNDECIDED
+
+NAMES = ("old", "new")
+
+
+def _diff(old: tuple[Text, ...], new: tuple[Text, ...], **options: object) -> DiffReport:
+    return diff_sources(old, new, NAMES, modes=[SYNC], **options)  # type: ignore[arg-type]
+
+
+@cache
+def _releases(old: str, new: str) -> DiffReport:
+    try:
+        before, after = fetch_release(old), fetch_release(new)
+    except SourceError as error:
+        if error.status == CANNOT_TELL:
+            pytest.skip(str(error))
+        raise
+    return diff_sources(before.texts, after.texts, (old, new), (old, new))
+
+
+def test_a_text_equals_itself() -> None:
+    report = _diff(texts(), texts())
+    assert report.differences == () and report.undecided == () and report.exit_status == 0
+    assert {same.verdict for same in report.populations} == {PROVED}
+
+
+def test_the_same_rule_in_other_words_is_equal() -> None:
+    other = GOOD_PAD.replace(
+        "computed + 1 + self.num_spec_tokens + 1 <= self.max_model_len",
+        "self.max_model_len - computed > 1 + self.num_spec_tokens",
+    )
+    assert other != GOOD_PAD
+    assert _diff(texts(), texts(other)).exit_status == 0
+
+
+def test_a_dropped_bound_is_one_class_with_its_smallest_example() -> None:
+    bound = GOOD_PAD.replace("room and ", "")
+    report = _diff(texts(), texts(bound))
+    assert report.exit_status == 1 and report.undecided == ()
+    assert all("C + 1 + K + s > L" in d.conditions for d in report.differences)
+    told = "on a rank with nothing running: 1 row before, 1 + K rows after"
+    (found,) = (d for d in report.differences if d.sentence.endswith(told))
+    assert "one waiting request with C > 0" in found.sentence
+    assert found.config["max_model_len"] == 3 and found.config["num_spec_tokens"] == 1
+    content = text(bound)
+    assert found.after.line == line_of(content, "rows, padded = 1 + self.num_spec_tokens, True")
+    assert found.before.requests[-1].num_scheduled_tokens == 1
+    assert found.after.requests[-1].num_scheduled_tokens == 2
+    assert report.population("ordinary prefills") == PROVED
+    assert report.population("diffusion") == PROVED
+
+
+def test_a_new_assertion_is_a_difference_of_the_request_it_stops_at() -> None:
+    report = _diff(texts(), texts(admit="assert rows != 2, 'two'"))
+    assert {d.request for d in report.differences} == {"W"}
+    assert all(d.sentence.endswith("raises AssertionError after") for d in report.differences)
+    assert report.population("running decodes") == PROVED
+    assert report.population("ordinary prefills") == CHANGED
+
+
+def test_other_counters_after_the_same_rows_are_a_difference() -> None:
+    moved = text().replace(
+        "request.num_computed_tokens += rows", "request.num_computed_tokens += 1"
+    )
+    report = _diff(texts(), (Text("scheduler.py", moved),))
+    assert any("but other counters" in d.sentence for d in report.differences)
+
+
+def test_what_the_profile_does_not_know_is_undecided() -> None:
+    report = _diff(texts(), texts(schedule="self.kv_cache_manager.defragment()"))
+    assert report.exit_status == 3 and "defragment" in report.undecided[0]
+    assert {same.verdict for same in report.populations} <= {UNDECIDED}
+
+
+def test_a_cut_comparison_proves_nothing() -> None:
+    report = _diff(texts(), texts(), limits=Limits(paths=2))
+    assert report.undecided and report.exit_status == 3
+    assert PROVED not in {same.verdict for same in report.populations}
+
+
+def test_a_hostile_text_is_rejected() -> None:
+    report = _diff(texts(), (Text("s.py", "import os\nos.system('true')\n"),))
+    assert report.rejected.startswith("new: rejected: s.py:1") and report.exit_status == 2
+
+
+def test_a_text_without_a_scheduler() -> None:
+    with pytest.raises(SourceError, match="new: s.py: no class Scheduler"):
+        _diff(texts(), (Text("s.py", "x = 1\n"),))
+
+
+def test_the_sandbox_answers_the_same_and_a_report_survives_the_pipe() -> None:
+    here = _diff(texts(), texts(OVERFLOWING_PAD))
+    assert DiffReport.from_json(json.loads(json.dumps(here.to_json()))) == here
+    there = diff_in_sandbox(Pair(texts(), texts(OVERFLOWING_PAD), NAMES, modes=(SYNC,)))
+    assert there.differences == here.differences and there.populations == here.populations
+    endless = diff_in_sandbox(Pair(texts(), texts(schedule="while True:\n            pass"), NAMES))
+    assert "runs on" in endless.rejected and endless.exit_status == 2
+
+
+def test_0_29_to_0_30_is_55126_and_nothing_else() -> None:
+    report = _releases("0.29.0", "0.30.0")
+    assert report.undecided == ()
+    assert report.differences[0].sentence == (
+        "one waiting request with C > 0 on a rank with nothing running: "
+        "1 row before, 1 + K rows after"
+    )
+    assert report.differences[0].modes == MODES
+    for found in report.differences:
+        assert found.sentence.startswith("one waiting request with C > 0 ")
+        assert {"one token left", "K > 0", "s = 1"} <= set(found.conditions)
+    assert {same.verdict for same in report.populations} == {PROVED}
+    assert len(report.populations) == 5
+
+
+def test_0_28_to_0_29_is_the_bound_of_53962_and_its_assertion() -> None:
+    report = _releases("0.28.0", "0.29.0")
+    assert report.undecided == ()
+    for found in report.differences:
+        past = "C + 1 + K + s > L" in found.conditions
+        cut = "K drafts on other than 1 + K rows before" in found.sentence
+        assert past or cut, found.sentence
+    for start in ("ordinary prefills", "diffusion", "requests whose KV", "running decodes"):
+        assert report.population(start) == PROVED
