@@ -60,7 +60,7 @@ class Search:
     depths: tuple[tuple[int, int], ...] = DEPTHS
     without: frozenset[str] = frozenset()
     """Ids of assumptions not to make and waivers not to grant (``proofs.necessity``)."""
-    lengths: tuple[int, ...] = (3, 4, 6, LARGEST)
+    lengths: tuple[int, ...] = (4, LARGEST)
     """Bounds on ``max_model_len``, in the order they are tried: it is minimized first, and a small
     one leaves few paths."""
 

@@ -34,7 +34,7 @@ def schedulers(
         return usual
     able = {n: c for n, c in mine.items() if hasattr(c, ENTRY) and hasattr(c, BOOKS)}
     if not able:
-        raise _none(", ".join(own), trees, own, mine)
+        raise _none(", ".join(own), mine)
     base = classes.get(USUAL[ASYNC])
     overlapping = {n: c for n, c in able.items() if base is not None and issubclass(c, base)}
     plain = {n: c for n, c in able.items() if n not in overlapping}
@@ -55,16 +55,22 @@ def schedulers(
     return found
 
 
-def _none(
-    file: str, trees: Mapping[str, ast.Module], own: Collection[str], mine: Mapping[str, type]
-) -> SourceError:
+def needs_base(trees: Mapping[str, ast.Module], own: Collection[str]) -> None:
+    """Whatever the texts derive their scheduler from must be there.
+
+    Raises:
+        SourceError: it is not.
+    """
     base = _imported_base(trees, own)
     if base:
-        return SourceError(
-            f"{file}: derives from {base}, which it imports; "
-            "name the release with --base, for example --base 0.33.0",
+        raise SourceError(
+            f"{', '.join(own)}: derives from {base}, which it imports; "
+            "name its release with --base, for example --base 0.33.0",
             CANNOT_TELL,
         )
+
+
+def _none(file: str, mine: Mapping[str, type]) -> SourceError:
     if USUAL[SYNC] in mine:
         return SourceError(
             f"{file}: Scheduler has no method schedule: renamed, or an engine before 0.8?",
@@ -87,6 +93,6 @@ def _imported_base(trees: Mapping[str, ast.Module], own: Collection[str]) -> str
         for node in trees[file].body:
             for base in node.bases if isinstance(node, ast.ClassDef) else ():
                 name = imported.get(base.id, "") if isinstance(base, ast.Name) else ""
-                if "Scheduler" in name and "Interface" not in name and name not in defined:
+                if name in USUAL.values() and name not in defined:
                     return name
     return ""

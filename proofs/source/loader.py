@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proofs.source import merging, rewrite
-from proofs.source.entries import schedulers
+from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Rejected, SourceError
 from proofs.source.gate import parse
 from proofs.source.host import RAN_ON, Host, RanOn
@@ -65,6 +65,7 @@ def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> 
     own = [text.name for text in given]
     texts = [*base, *given]
     trees = {text.name: parse(text.content, text.name) for text in texts}
+    needs_base(trees, own)
     host = Host(profile, _arities(trees.values()))
     host.files = set(trees)
     defined: dict[str, Any] = {}

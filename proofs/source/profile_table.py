@@ -101,6 +101,8 @@ import defaultdict                                  | python | | | |
 import deque                                        | python | | | |
 import cdiv                                         | python | | | | rounds up
 import contextlib                                   | python | | | | suppress
+import dataclass                                    | python | | | | on a class derived from a record
+import field                                        | call   | None | | | a default of such a class
 import Any                                          | class  | | | | annotations only
 import VllmConfig                                   | class  | | | | annotations only
 import Request                                      | class  | | | | annotations only

@@ -81,6 +81,16 @@ class RecordMaker(Stub):
             host.unprofiled(f"{name}() with positional arguments")
         return Record(host, name, kwargs)
 
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        """What a class of the text derives from when it derives from the record."""
+        host: Host = object.__getattribute__(self, "_Stub__host")
+        name: str = object.__getattribute__(self, "_Stub__path")
+
+        def init(record: Record, **fields: Any) -> None:
+            Record.__init__(record, host, name, fields)
+
+        return (SealedMeta(name, (Record,), {"__init__": init}),)
+
 
 class UnknownMeta(SealedMeta):
     """The type of names the profile does not know: any use of one is undecided."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from proofs.source.host import Host
 from proofs.source.requests import PauseState, PolicyNames, RequestQueue, RequestStatus
-from proofs.source.stubs import SealedMeta
+from proofs.source.stubs import Record, SealedMeta
 from spec.logic import ceil_div
 
 
@@ -71,6 +71,19 @@ def _cdiv(a: Any, b: Any) -> Any:
     return ceil_div(a, b)
 
 
+def _dataclass(host: Host) -> Callable[..., Any]:
+    """Decorates a class derived from a record, which is one already; no other class."""
+
+    def decorate(made: Any = None, **options: Any) -> Any:
+        if made is None:
+            return decorate
+        if not (isinstance(made, type) and issubclass(made, Record)):
+            host.unprofiled("import dataclass (on a class that is no record)")
+        return made
+
+    return decorate
+
+
 LANGUAGE: dict[str, Callable[[Host], Any]] = {
     "import RequestStatus": lambda host: RequestStatus,
     "import PauseState": lambda host: PauseState,
@@ -86,6 +99,7 @@ LANGUAGE: dict[str, Callable[[Host], Any]] = {
     "import deque": lambda host: deque,
     "import cdiv": lambda host: _cdiv,
     "import contextlib": lambda host: _Contextlib(),
+    "import dataclass": _dataclass,
     "import MambaSpec": lambda host: _MambaSpec,
     "import get_mamba_prefill_checkpoint_position": lambda host: _last_boundary,
 }

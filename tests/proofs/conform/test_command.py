@@ -61,7 +61,7 @@ def test_an_engine_that_dies_proves_nothing(run: Run, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--vllm", "0.19.0"], "--vllm 0.19.0 is illegal; legal: 0.27.0 to 0.33.x"),
+        (["--vllm", "0.19.0"], "--vllm 0.19.0 is illegal; legal: 0.25.0 to 0.33.x"),
         (["--vllm", "0.33.0", "--policy", "5396"], "5396"),
         (["--vllm", "0.33.0", "--steps", "0"], "--steps 0 is illegal"),
         (["--vllm", "0.33.0", "--seed", "-1"], "--seed -1 is illegal"),

@@ -14,16 +14,22 @@ from spec.config import Config
 
 @pytest.mark.parametrize(
     ("version", "policy"),
-    [("0.27.1", "47464"), ("0.28.0", "50342"), ("0.29.0", "53962"), ("0.33.0", "55126")],
+    [
+        ("0.25.0", "45237"),
+        ("0.27.1", "47464"),
+        ("0.28.0", "50342"),
+        ("0.29.0", "53962"),
+        ("0.33.0", "55126"),
+    ],
 )
 def test_every_release_has_its_policy(version: str, policy: str) -> None:
     assert release_of(version).policy is POLICIES[policy]
 
 
-@pytest.mark.parametrize("version", ["0.26.0", "0.99.0", "1.0", "latest", "0.33", ""])
+@pytest.mark.parametrize("version", ["0.24.0", "0.99.0", "1.0", "latest", "0.33", ""])
 def test_nothing_is_guessed(version: str) -> None:
     newest = max(RELEASES)
-    with pytest.raises(UsageError, match=rf"illegal; legal: 0\.27\.0 to 0\.{newest}\.x"):
+    with pytest.raises(UsageError, match=rf"illegal; legal: 0\.25\.0 to 0\.{newest}\.x"):
         release_of(version)
 
 
