@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from pathlib import Path
 
 from proofs.errors import UsageError
 from proofs.report import terminal
 from proofs.source.errors import SourceError
-from proofs.source.fetch import fetch_release
-from proofs.source.inputs import Source, read_source
+from proofs.source.fetch import base_texts, fetch_release
+from proofs.source.inputs import Source, read_profile, read_source
 from proofs.source.sandbox import Pair, diff_in_sandbox
 
 EXAMPLES = (
@@ -33,6 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help=kinds)
     parser.add_argument("new", metavar="NEW", help="the same")
     parser.add_argument(
+        "--base", metavar="VERSION", help="the release that a file's own scheduler derives from"
+    )
+    parser.add_argument(
+        "--profile", metavar="FILE", type=Path, help="further rows for the environment profile"
+    )
+    parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="default: %(default)s"
     )
 
@@ -41,7 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, print, and answer with the exit status."""
     try:
         (old, before), (new, after) = _named(arguments.old), _named(arguments.new)
-        pair = Pair(old.texts, new.texts, (old.name, new.name), (before, after))
+        pair = Pair(
+            old.texts,
+            new.texts,
+            (old.name, new.name),
+            (before, after),
+            profile=read_profile(arguments.profile),
+            base=base_texts(arguments.base) if arguments.base else (),
+        )
         report = diff_in_sandbox(pair)
     except SourceError as error:
         raise UsageError(str(error), error.status) from None

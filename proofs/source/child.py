@@ -67,6 +67,7 @@ def _compared(pair: dict[str, Any]) -> DiffReport:
         tuple(pair["versions"]),
         modes=pair["modes"],
         profile=pair["profile"],
+        base=_texts(pair["base"]),
     )
 
 

@@ -45,6 +45,7 @@ def diff_sources(
     modes: Iterable[str] = MODES,
     limits: Limits | None = None,
     profile: str = "",
+    base: Iterable[Text] = (),
 ) -> DiffReport:
     """Compare two schedulers from their texts alone.
 
@@ -52,15 +53,17 @@ def diff_sources(
         names: how the report calls them.
         versions: their releases, if they are some; selects the profile's rows.
         profile: further profile lines for both.
+        base: what those of them derive from that are no releases.
 
     Raises:
         SourceError: one of them is no scheduler, or does not load.
     """
-    limits = limits or Limits(paths=20_000, seconds=120)
+    limits, base = limits or Limits(paths=20_000, seconds=120), tuple(base)
     sides: list[Loaded] = []
     for texts, name, version in zip((old, new), names, versions, strict=True):
         try:
-            sides.append(load(texts, profile_for(version, profile)))
+            under = base if version is None else ()
+            sides.append(load(texts, profile_for(version, profile), under))
         except SourceError as error:
             if isinstance(error, Rejected):
                 return _rejected(names, f"{name}: {error}")

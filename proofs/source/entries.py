@@ -82,11 +82,11 @@ def _none(file: str, mine: Mapping[str, type]) -> SourceError:
 
 def _imported_base(trees: Mapping[str, ast.Module], own: Collection[str]) -> str:
     """A class that an own class derives from and that no text defines."""
-    defined = {n.name for t in trees.values() for n in ast.walk(t) if isinstance(n, ast.ClassDef)}
+    defined = {n.name for t in trees.values() for n in t.body if isinstance(n, ast.ClassDef)}
     for file in own:
         imported = {
             alias.asname or alias.name: alias.name
-            for node in ast.walk(trees[file])
+            for node in trees[file].body
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }

@@ -54,6 +54,22 @@ def parse(text: str, file: str) -> ast.Module:
     Raises:
         Rejected: the text is refused; the message names the first line and the reason.
     """
+    tree = tree_of(text, file)
+    _bounded(tree, file)
+    refusals = sorted(
+        (getattr(node, "lineno", 1), why) for node in ast.walk(tree) for why in _refusals(node)
+    )
+    if refusals:
+        raise Rejected(file, *refusals[0])
+    return tree
+
+
+def tree_of(text: str, file: str) -> ast.Module:
+    """The syntax tree of any text, ungated.
+
+    Raises:
+        Rejected: the text does not parse, or is too large to try.
+    """
     if len(text) > MAX_BYTES:
         raise Rejected(file, 1, f"larger than {MAX_BYTES} characters")
     try:
@@ -66,12 +82,6 @@ def parse(text: str, file: str) -> ast.Module:
         raise Rejected(file, 1, f"does not parse: {error}") from None
     except (RecursionError, MemoryError):
         raise Rejected(file, 1, "nested too deeply to parse") from None
-    _bounded(tree, file)
-    refusals = sorted(
-        (getattr(node, "lineno", 1), why) for node in ast.walk(tree) for why in _refusals(node)
-    )
-    if refusals:
-        raise Rejected(file, *refusals[0])
     return tree
 
 

@@ -47,6 +47,17 @@ def read_source(given: str) -> Source:
     )
 
 
+def read_profile(path: Path | None) -> str:
+    """Further rows for the environment profile, as text.
+
+    Raises:
+        SourceError: the file cannot be read.
+    """
+    if path is None:
+        return ""
+    return _read(path)
+
+
 def _directory(path: Path) -> Source:
     """A checkout: the usual place, or the only scheduler file in it."""
     usual = path / FOLDER

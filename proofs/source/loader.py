@@ -10,12 +10,13 @@ import ast
 import builtins
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from proofs.source import merging, rewrite
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Rejected, SourceError
-from proofs.source.gate import parse
+from proofs.source.gate import parse, tree_of
 from proofs.source.host import RAN_ON, Host, RanOn
 from proofs.source.names import MUTATORS, PLAIN_BUILTINS
 from proofs.source.profile import Profile
@@ -66,12 +67,14 @@ def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> 
     texts = [*base, *given]
     trees = {text.name: parse(text.content, text.name) for text in texts}
     needs_base(trees, own)
-    host = Host(profile, _arities(trees.values()))
+    nodes = {file: list(ast.walk(tree)) for file, tree in trees.items()}
+    host = Host(profile, _arities(chain.from_iterable(nodes.values())))
     host.files = set(trees)
     defined: dict[str, Any] = {}
     for text in texts:
-        tree = rewrite.rewrite(parse(text.content, text.name), text.name, profile.sinks)
-        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        # The gate has passed this text; the tree kept for reports must stay as it was read.
+        tree = rewrite.rewrite(tree_of(text.content, text.name), text.name, profile.sinks)
+        imports = [n for n in nodes[text.name] if isinstance(n, ast.Import | ast.ImportFrom)]
         tree = _without_imports(tree)
         namespace: dict[str, Any] = {"__builtins__": _builtins(host), "__name__": "scheduler"}
         namespace |= _imported(host, imports, defined)
@@ -104,13 +107,10 @@ def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> 
         }
     classes = {name: value for name, value in defined.items() if isinstance(value, type)}
     mentioned = {
-        node.attr
-        for tree in trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
+        node.attr for node in chain.from_iterable(nodes.values()) if isinstance(node, ast.Attribute)
     }
     found = schedulers(classes, trees, own)
-    return Loaded(host, classes, trees, found, frozenset(mentioned), _state(trees))
+    return Loaded(host, classes, trees, found, frozenset(mentioned), _state(nodes))
 
 
 def _builtins(host: Host) -> dict[str, Any]:
@@ -201,26 +201,23 @@ def _defined_here(name: str, tree: ast.Module) -> bool:
     )
 
 
-def _arities(trees: Iterable[ast.Module]) -> dict[str, int]:
+def _arities(nodes: Iterable[ast.AST]) -> dict[str, int]:
     """Method name → the number of values its answer is unpacked into somewhere."""
-    found: dict[str, int] = {}
-    for tree in trees:
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Assign)
-                and isinstance(node.value, ast.Call)
-                and isinstance(node.value.func, ast.Attribute)
-                and isinstance(node.targets[0], ast.Tuple)
-            ):
-                found[node.value.func.attr] = len(node.targets[0].elts)
-    return found
+    return {
+        node.value.func.attr: len(node.targets[0].elts)
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Attribute)
+        and isinstance(node.targets[0], ast.Tuple)
+    }
 
 
-def _state(trees: Mapping[str, ast.Module]) -> dict[str, tuple[str, int]]:
+def _state(nodes: Mapping[str, list[ast.AST]]) -> dict[str, tuple[str, int]]:
     """Attributes of ``self`` that some method other than ``__init__`` changes."""
     found: dict[str, tuple[str, int]] = {}
-    for file, tree in trees.items():
-        for function in ast.walk(tree):
+    for file, inside in nodes.items():
+        for function in inside:
             if isinstance(function, ast.FunctionDef) and function.name != "__init__":
                 for node in ast.walk(function):
                     for attribute in _changed(node):

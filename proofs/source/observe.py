@@ -150,8 +150,8 @@ class Step:
         was = self.harness.before[request.request_id].num_computed_tokens
         if outcome == LOADING:
             return request.num_computed_tokens
-        world, name = self.harness.world, request.request_id
-        return was + world.hits.get(name, 0) + world.matched.get(name, 0)
+        # What a connector matched may have been cut by the text: not counted, so less is claimed.
+        return was + self.harness.world.hits.get(request.request_id, 0)
 
     def _is_prefill(self, name: str, computed: Any) -> Any:
         """Whether rows of this request compute prompt, or recompute what a preemption lost."""

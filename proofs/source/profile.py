@@ -8,6 +8,7 @@ without a row is *undecided*, and the report prints the row that would settle it
 from __future__ import annotations
 
 import ast
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -43,7 +44,8 @@ class Row:
     @property
     def literal(self) -> Any:
         """The value of a literal row."""
-        return ast.literal_eval(self.value)
+        value = _literal(self.value)
+        return deepcopy(value) if isinstance(value, list | dict | tuple) else value
 
     def covers(self, version: str | None) -> bool:
         """Whether the row speaks about a release (``None``: a text of unknown release)."""
@@ -53,6 +55,11 @@ class Row:
         return (not self.since or release_key(self.since) <= at) and (
             not self.until or at <= release_key(self.until)
         )
+
+
+@cache
+def _literal(text: str) -> Any:
+    return ast.literal_eval(text)
 
 
 def release_key(version: str) -> tuple[int, ...]:

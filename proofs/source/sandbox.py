@@ -65,6 +65,7 @@ class Pair:
     versions: tuple[str | None, str | None] = (None, None)
     modes: tuple[str, ...] = MODES
     profile: str = ""
+    base: tuple[Text, ...] = ()
 
 
 def check_in_sandbox(job: Job, limit: Limit | None = None) -> SourceReport:

@@ -30,8 +30,9 @@ class Subject:
 
     @property
     def decision(self) -> Decision | None:
-        """What a text decided about it."""
-        return self.old.decision(self.name) or self.new.decision(self.name)
+        """What a text decided about it, one that gave it rows if there is one."""
+        sides = sorted((self.old, self.new), key=lambda side: not side.got_rows(self.name))
+        return sides[0].decision(self.name) or sides[1].decision(self.name)
 
     @property
     def before(self) -> Any:

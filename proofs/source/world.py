@@ -15,7 +15,7 @@ from proofs.source.requests import Request, RequestStatus, SchedulingPolicy
 from proofs.source.stubs import Record, SealedMeta, Stub
 from spec import assumptions as spec_world
 from spec.config import Config
-from spec.logic import implies, ite
+from spec.logic import implies
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -54,8 +54,6 @@ class World:
         """Waiting requests the step took from their queue."""
         self.hits: dict[str, Any] = {}
         """Request id → tokens found in the cache or by the connector in this step."""
-        self.matched: dict[str, Any] = {}
-        """Request id → tokens the connector has beyond that, loaded at once."""
         self.served: list[str] = []
         """Requests for which the pool had blocks in this step, in order."""
         self.withdrawn: dict[str, set[str]] = {}
@@ -67,7 +65,7 @@ class World:
     def next_step(self) -> None:
         """A further step of the same run begins."""
         self.short, self.looked, self.skipped = set(), [], set()
-        self.hits, self.matched, self.served, self.withdrawn = {}, {}, [], {}
+        self.hits, self.served, self.withdrawn = {}, [], {}
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -164,7 +162,6 @@ class World:
         context.assume(load_async | within, spec_world.HIT_LEAVES_ONE.id)
         loaded = spec_world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local, matched)
         context.assume(implies(load_async, loaded), spec_world.LOAD_WITHIN_REQUEST.id)
-        self.matched[name] = ite(load_async, 0, matched)
         return matched, load_async
 
     # -- data for the runner ---------------------------------------------------------------------

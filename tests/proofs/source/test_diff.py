@@ -106,7 +106,7 @@ def test_a_hostile_text_is_rejected() -> None:
 
 
 def test_a_text_without_a_scheduler() -> None:
-    with pytest.raises(SourceError, match="new: s.py: no class Scheduler"):
+    with pytest.raises(SourceError, match=r"new: s\.py: no class Scheduler"):
         _diff(texts(), (Text("s.py", "x = 1\n"),))
 
 

@@ -105,7 +105,8 @@ def test_a_record_may_be_extended() -> None:
         IMPORT
         + "from dataclasses import dataclass, field\n"
         + "from vllm.v1.core.sched.output import SchedulerOutput\n"
-        + "\n\n@dataclass\nclass Ours(SchedulerOutput):\n    more: list = field(default_factory=list)\n",
+        + "\n\n@dataclass\nclass Ours(SchedulerOutput):\n"
+        + "    more: list = field(default_factory=list)\n",
     )
     assert _check((Text("thrifty.py", fork),)).verdict == PROVED
 
