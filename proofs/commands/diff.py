@@ -60,7 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     except SourceError as error:
         raise UsageError(str(error), error.status) from None
     if arguments.format == "json":
-        terminal.write(json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
+        terminal.write(
+            json.dumps({"schema": 1} | report.to_json(), indent=2, ensure_ascii=False) + "\n"
+        )
     else:
         terminal.show("\n".join(report.lines()) + "\n")
     return report.exit_status

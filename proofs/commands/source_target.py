@@ -10,16 +10,15 @@ from proofs.campaign import Outcome
 from proofs.errors import EXIT_UNDECIDED, EXIT_USAGE, UsageError
 from proofs.report.from_source import outcome_of
 from proofs.source.errors import SourceError
-from proofs.source.fetch import fetch_release
-from proofs.source.inputs import read_source
+from proofs.source.fetch import base_texts, fetch_release
+from proofs.source.inputs import read_profile, read_source
 from proofs.source.loader import Text
+from proofs.source.releases import REACH_SECONDS
 from proofs.source.sandbox import Job, Limit, check_in_sandbox
 from proofs.verdict import MODES
 
 OUT_OF_TIME = ("did not finish within", "of processor time")
 """What the sandbox says of a source it stopped: nothing is known about it."""
-LARGEST_PROFILE = 1 << 16
-"""Bytes of further profile rows that are read."""
 
 
 def add_arguments(
@@ -40,6 +39,9 @@ def add_arguments(
         help="of a source, check one step of schedule() only, not the whole loop: faster",
     )
     parser.add_argument(
+        "--base", metavar="VERSION", help="the release that a source's own scheduler derives from"
+    )
+    parser.add_argument(
         "--profile", metavar="FILE", type=Path, help="further rows for the environment profile"
     )
 
@@ -52,7 +54,16 @@ def check(arguments: argparse.Namespace, only: list[str]) -> Outcome:
     """
     try:
         name, version, texts = _texts(arguments)
-        job = Job(texts, name, version, not arguments.one_step, MODES, _profile(arguments.profile))
+        job = Job(
+            texts,
+            name,
+            version or arguments.base,
+            not arguments.one_step,
+            MODES,
+            read_profile(arguments.profile),
+            base_texts(arguments.base) if arguments.base else (),
+            REACH_SECONDS,
+        )
         report = check_in_sandbox(job, Limit(max(1, int(arguments.timeout)), arguments.timeout))
     except SourceError as error:
         raise UsageError(str(error), error.status) from error
@@ -71,13 +82,3 @@ def _texts(arguments: argparse.Namespace) -> tuple[str, str | None, tuple[Text, 
         return f"vLLM {arguments.vllm}", arguments.vllm, release.texts
     source = read_source(arguments.source)
     return source.name, None, source.texts
-
-
-def _profile(path: Path | None) -> str:
-    if path is None:
-        return ""
-    try:
-        text = path.read_bytes()[:LARGEST_PROFILE].decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the profile {path}: {error}") from error
-    return text

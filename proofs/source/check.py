@@ -14,7 +14,7 @@ from proofs.source.reach import with_executions
 from proofs.source.scenarios import MOST_SAMPLED, one_step, whole_loop
 from proofs.source.verdicts import Finding, SourceReport
 from proofs.symbolic import Limits
-from proofs.verdict import ASYNC, MODES, SYNC, UNDECIDED, Statistics
+from proofs.verdict import ASYNC, MODES, UNDECIDED, Statistics
 from spec.invariants import IDS
 
 ONE_STEP_SCOPE = (
@@ -58,15 +58,17 @@ def check_source(
     """
     started = perf_counter()
     limits = limits or Limits(paths=20_000, seconds=120)
+    base = tuple(base)
+    label = None if base else version
     try:
         loaded = load(texts, profile_for(version, profile), base)
     except Rejected as refusal:
-        return SourceReport(name, version, (), Statistics(), rejected=str(refusal))
+        return SourceReport(name, label, (), Statistics(), rejected=str(refusal))
     except Unprofiled as unknown:
-        return _undecided(name, version, unknown.gap)
+        return _undecided(name, label, unknown.gap, modes)
     findings: list[Finding] = []
     dropped: dict[str, None] = {}
-    notes: list[str] = []
+    notes = [f"derived from vLLM {version}"] if base and version else []
     statistics = Statistics()
     for mode in modes:
         if mode not in loaded.schedulers:
@@ -80,21 +82,21 @@ def check_source(
         try:
             found, without, cost = check_mode(loaded, tasks, scope, limits, whole_loop_too)
         except Rejected as refusal:
-            return SourceReport(name, version, (), statistics, rejected=str(refusal))
+            return SourceReport(name, label, (), statistics, rejected=str(refusal))
         findings += with_executions(loaded, found, reach_seconds) if reach_seconds else found
         dropped |= dict.fromkeys(f"{clause} ({mode})" for clause in without)
         statistics += cost
     total = Statistics(
         perf_counter() - started, statistics.paths, statistics.queries, statistics.solver_seconds
     )
-    return SourceReport(name, version, tuple(findings), total, tuple(dropped), notes=tuple(notes))
+    return SourceReport(name, label, tuple(findings), total, tuple(dropped), notes=tuple(notes))
 
 
-def _undecided(name: str, version: str | None, gap: Gap) -> SourceReport:
+def _undecided(name: str, version: str | None, gap: Gap, modes: Iterable[str]) -> SourceReport:
     """Nothing can be said: the file does not even load without the missing row."""
     findings = tuple(
         Finding(invariant, mode, UNDECIDED, "", reason=str(gap), gaps=(gap,))
-        for mode in (SYNC,)
+        for mode in modes
         for invariant in IDS
     )
     return SourceReport(name, version, findings, Statistics())

@@ -258,7 +258,7 @@ def _finding(
     """The verdict on one invariant."""
     failures: list[str] = []
     proposed = [c for (about, _), c in outcome.candidates.items() if about == invariant]
-    for candidate in sorted(proposed, key=lambda candidate: candidate.size):
+    for candidate in sorted(proposed, key=lambda c: (c.task.features.count, c.size)):
         try:
             trace = replay(loaded, candidate.task, candidate.answers, invariant, kept)
         except NotReplayed as failure:

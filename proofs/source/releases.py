@@ -25,6 +25,7 @@ def check_release(
     modes: Sequence[str] = MODES,
     limit: Limit | None = None,
     reach_seconds: float = REACH_SECONDS,
+    together: bool = True,
 ) -> SourceReport:
     """Fetch a release and check it; each violation with a real execution if one is found.
 
@@ -34,7 +35,7 @@ def check_release(
     release = fetch_release(version)
     name = f"vLLM {version}"
     job = Job(release.texts, name, version, whole_loop, tuple(modes), reach_seconds=reach_seconds)
-    return check_in_sandbox(job, limit)
+    return check_in_sandbox(job, limit, together=together)
 
 
 def check_given(
@@ -119,7 +120,9 @@ def releases_matrix(
 
     def one(version: str) -> SourceReport | tuple[str, str, int]:
         try:
-            report = check_release(version, whole_loop=whole_loop, reach_seconds=reach_seconds)
+            report = check_release(
+                version, whole_loop=whole_loop, reach_seconds=reach_seconds, together=False
+            )
         except SourceError as error:
             return version, str(error), error.status
         if progress is not None:

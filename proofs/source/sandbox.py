@@ -14,14 +14,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from proofs.source.differences import DiffReport
 from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.loader import Text
-from proofs.source.verdicts import SourceReport
+from proofs.source.verdicts import SourceReport, joined
 from proofs.verdict import MODES, Statistics
 
 R = TypeVar("R")
@@ -68,12 +69,26 @@ class Pair:
     base: tuple[Text, ...] = ()
 
 
-def check_in_sandbox(job: Job, limit: Limit | None = None) -> SourceReport:
-    """``check.check_source`` in a limited child process.
+def check_in_sandbox(
+    job: Job, limit: Limit | None = None, *, together: bool = True
+) -> SourceReport:
+    """``check.check_source`` in limited child processes, one per scheduling mode.
+
+    Args:
+        limit: what each child may use.
+        together: run the modes at the same time; otherwise one child does all of them.
 
     Raises:
-        SourceError: the child found that the text is no scheduler, or could not be started.
+        SourceError: a child found that the text is no scheduler, or could not be started.
     """
+    modes = [(mode,) for mode in job.modes] if together and job.modes else [job.modes]
+    with ThreadPoolExecutor(max_workers=len(modes)) as pool:
+        parts = pool.map(lambda mode: _checked(replace(job, modes=mode), limit), modes)
+        return joined(list(parts))
+
+
+def _checked(job: Job, limit: Limit | None) -> SourceReport:
+    """One child's report."""
 
     def refused(why: str) -> SourceReport:
         return SourceReport(job.name, job.version, (), Statistics(), rejected=f"rejected: {why}")

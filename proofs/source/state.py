@@ -22,6 +22,11 @@ class Features:
     priority: bool = False
     mamba: bool = False
 
+    @property
+    def count(self) -> int:
+        """How many are on: a counterexample with fewer is the simpler one."""
+        return sum((self.connector, self.priority, self.mamba))
+
 
 Told = tuple[str, tuple[Any, ...]]
 """A sentence with holes, and the values for them (numbers once it is run on integers)."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from proofs.source.errors import Gap
@@ -96,6 +97,22 @@ class SourceReport:
             rejected=str(data["rejected"]),
             notes=tuple(data["notes"]),
         )
+
+
+def joined(reports: Sequence[SourceReport]) -> SourceReport:
+    """Reports about several scheduling modes of one source as one; one refusal refuses all."""
+    first, *others = reports
+    refused = next((report.rejected for report in reports if report.rejected), "")
+    if refused or not others:
+        return replace(first, findings=() if refused else first.findings, rejected=refused)
+    cost = sum((report.statistics for report in others), first.statistics)
+    return replace(
+        first,
+        findings=tuple(finding for report in reports for finding in report.findings),
+        statistics=replace(cost, seconds=max(r.statistics.seconds for r in reports)),
+        dropped=tuple(clause for report in reports for clause in report.dropped),
+        notes=tuple(dict.fromkeys(note for report in reports for note in report.notes)),
+    )
 
 
 def _made(cls: Any, data: dict[str, Any], **inner: Any) -> Any:

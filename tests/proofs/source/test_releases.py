@@ -17,8 +17,10 @@ from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.fetch import PADDED, Release, fetch_release
 from proofs.source.loader import load
 from proofs.source.profile import profile_for
+from proofs.source.reach import Corner, search
 from proofs.source.scenarios import one_step
-from proofs.source.verdicts import SourceReport
+from proofs.source.state import Features
+from proofs.source.verdicts import REACHABLE, SourceReport
 from proofs.verdict import ASYNC, MODES, PROVED, UNDECIDED, VIOLATED
 
 ALL = bool(os.environ.get("SCHEDPROOF_ALL_RELEASES"))
@@ -100,3 +102,29 @@ def test_padding_to_the_end_of_the_model_length_in_0_25() -> None:
     violation = found.trace.violation
     assert violation.left == violation.right + 1
     assert violation.terms["max_model_len"] == found.trace.config["max_model_len"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_one_step_breaks_is_reached_by_a_real_execution(version: str) -> None:
+    report = check_source(_release(version).texts, version, version, reach_seconds=20)
+    for finding in report.findings:
+        if finding.verdict != VIOLATED:
+            continue
+        assert finding.reachability == REACHABLE, finding.invariant
+        assert finding.trace is not None
+        first, last = finding.trace.steps[0], finding.trace.steps[-1]
+        assert first.events[0].startswith("A arrives: prompt ")
+        assert last.violated is not None and last.violated.id == finding.invariant
+
+
+def test_the_three_steps_of_53962_kill_the_engine_of_0_25() -> None:
+    release = _release("0.25.0")
+    loaded = load(release.texts, profile_for("0.25.0"))
+    features = Features(async_scheduling=True)
+    corner = Corner(features, False, False, True, False, False, False)
+    found = search(loaded, corner, {"positive-schedule"}, 60)
+    trace = found["positive-schedule"]
+    assert [len(step.requests) for step in trace.steps] == [1, 2, 2]
+    violation = trace.violation
+    assert (violation.left, violation.relation, violation.right) == (-1, ">=", 1)
+    assert trace.config["max_model_len"] == 3
