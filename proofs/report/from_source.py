@@ -8,7 +8,7 @@ from dataclasses import replace
 from proofs.campaign import Outcome
 from proofs.report.excerpts import with_excerpts
 from proofs.source.loader import Text
-from proofs.source.verdicts import Finding, SourceReport
+from proofs.source.verdicts import REACHABLE, Finding, SourceReport
 from proofs.trace import Trace
 from proofs.verdict import Obligation
 
@@ -51,7 +51,12 @@ def _trace(
         return None
     notes = [*finding.trace.notes]
     if finding.reachability:
-        notes.append(f"the state it starts from is {finding.reachability}")
+        real = finding.reachability == REACHABLE
+        notes.append(
+            "reachable: a real execution from add_request"
+            if real
+            else f"it starts from an arbitrary state that is {finding.reachability}"
+        )
     if report.version:
         notes.append(f"in vLLM {report.version}")
     told = replace(finding.trace, target=target, notes=tuple(notes))
