@@ -106,14 +106,14 @@ PR_47464 = replace(
     PR_45237,
     name="47464",
     title="Skip uniform spec-decode padding for diffusion models",
-    status="merged, 0.26 to 0.28",
+    status="merged, 0.26 and 0.27",
     autoregressive_only=True,
 )
 PR_50342 = replace(
     PR_47464,
     name="50342",
     title="Clamp num_new_tokens to non-negative at max_model_len",
-    status="closed, superseded by #53962",
+    status="closed, superseded by #53962; 0.28 clamps the same elsewhere",
     clamps_running=True,
 )
 PR_53812 = replace(

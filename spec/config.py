@@ -45,7 +45,7 @@ FLAGS: dict[str, str] = {
     "async_scheduling": "a step is scheduled before the output of the one before it is back",
     "priority_scheduling": "requests are ordered by priority; otherwise first come, first served",
     "mamba_align": "prefill chunks end on KV block boundaries (mamba_cache_mode='align')",
-    "exempt_only_request": "the long-prefill threshold spares a request that is alone (0.33)",
+    "exempt_only_request": "the long-prefill threshold spares a request that is alone (0.31)",
 }
 
 
