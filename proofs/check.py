@@ -23,9 +23,13 @@ from proofs.trace import Trace
 from proofs.verdict import PROVED, SCOPE, UNDECIDED, VIOLATED, Obligation, Statistics
 from spec.invariants import IDS
 
-WHOLE_PASS_DEPTHS = ((1, 2), (2, 1), (2, 2))
+WHOLE_PASSES: tuple[tuple[frozenset[str], tuple[tuple[int, int], ...]], ...] = (
+    (frozenset(), ((1, 2), (2, 1), (2, 2))),
+    (frozenset({"preemption"}), ((1, 2), (2, 1), (2, 2))),
+    (frozenset({"load"}), ((1, 2), (2, 1))),
+)
+"""Features and depths (steps, requests) at which whole passes are played."""
 WHOLE_PASS_LENGTHS = (4,)
-WHOLE_PASS_CORNERS = (frozenset[str](), frozenset({"preemption"}), frozenset({"load"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +106,22 @@ def _whole_passes(task: Task, proved: Sequence[str]) -> tuple[dict[str, Trace], 
     which all policies share.  A breach found here overrules a proof: then the argument from bodies
     to passes is wrong.
     """
-    corners: dict[str, tuple[frozenset[str], ...]] = dict.fromkeys(proved, WHOLE_PASS_CORNERS)
-    found = search(
-        Search(
-            task.policy,
-            task.mode,
-            corners,
-            task.limits,
-            depths=WHOLE_PASS_DEPTHS,
-            lengths=WHOLE_PASS_LENGTHS,
+    traces: dict[str, Trace] = {}
+    cost = Statistics()
+    for features, depths in WHOLE_PASSES:
+        found = search(
+            Search(
+                task.policy,
+                task.mode,
+                dict.fromkeys(proved, (features,)),
+                task.limits,
+                depths=depths,
+                lengths=WHOLE_PASS_LENGTHS,
+            )
         )
-    )
-    return dict(_replayed(found)), found.statistics
+        cost += found.statistics
+        traces |= dict(_replayed(found))
+    return traces, cost
 
 
 def _replayed(found: Found) -> Iterator[tuple[str, Trace]]:

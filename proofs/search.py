@@ -196,12 +196,22 @@ class _Run:
             if self.step == self.steps - 1 and "no-reachable-assert" in targets:
                 yield "no-reachable-assert", True
             return
-        for promise in self.promises:
-            if promise.invariant in targets:
-                claim = promise.claim.without(self.task.without)
-                broken = not_(claim.holds) & self._may_blame(promise.invariant)
-                if broken is not False and isinstance(path.holds(not_(broken)), Refuted):
-                    yield promise.invariant, broken
+        breaches = [
+            (promise.invariant, broken)
+            for promise in self.promises
+            if promise.invariant in targets
+            for broken in [self._breach(promise)]
+            if broken is not False
+        ]
+        kept = {str(index): not_(broken) for index, (_, broken) in enumerate(breaches)}
+        for index, answer in path.prove_all(kept).items():
+            if isinstance(answer, Refuted):
+                yield breaches[int(index)]
+
+    def _breach(self, promise: Promise) -> bool:
+        """The formula of a broken promise, where the invariant is claimed at all."""
+        claim = promise.claim.without(self.task.without)
+        return not_(claim.holds) & self._may_blame(promise.invariant)
 
     def _may_blame(self, invariant: str) -> bool:
         """Whether the configuration is one the invariant is claimed for."""
