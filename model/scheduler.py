@@ -24,7 +24,7 @@ from model.policies import PaddingPolicy
 from model.request import Request, RequestStatus
 from model.step import SchedulerOutput, Step
 from spec.config import Config
-from spec.logic import any_of, min
+from spec.logic import any_of, ceil_div, min
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Decision
 
 Observer = Callable[[Decision], None]
@@ -129,13 +129,14 @@ class Scheduler:
         rows = running_rows(config, self.policy, request, step.threshold, budget)
         if rows == 0:
             return self._decided(step, request, SKIPPED, "no rows to compute")
-        while not self.kv_cache_manager.allocate_slots(request, request.num_computed_tokens + rows):
+        needed = request.num_computed_tokens + rows
+        while not self.kv_cache_manager.allocate_slots(request, needed):
             victim = self.lowest_priority()
             self.preempt(step, victim)
             if victim is request:
                 # Under priority scheduling the requests behind are more urgent and may still fit.
                 outcome = SKIPPED if config.priority_scheduling else BLOCKED
-                return self._decided(step, request, outcome, "preempted", kv_short=True)
+                return self._decided(step, request, outcome, "preempted", slots_refused=needed)
         drafts = scheduled_drafts(request, rows)
         self._decided(step, request, SCHEDULED, "running", rows=rows, drafts=drafts)
         step.commit(config, request, rows, drafts)
@@ -181,7 +182,12 @@ class Scheduler:
             return self._decided(step, request, BLOCKED, "rows do not fit", computed=computed)
         if not self.kv_cache_manager.allocate_slots(request, computed + rows):
             return self._decided(
-                step, request, BLOCKED, "no KV block", computed=computed, kv_short=True
+                step,
+                request,
+                BLOCKED,
+                "no KV block",
+                computed=computed,
+                slots_refused=computed + rows,
             )
         if padded and self.policy.asserts_width:
             assert rows == 1 + config.num_spec_tokens, "padded rows must keep the uniform width"
@@ -268,7 +274,7 @@ class Scheduler:
         """Reserve blocks for KV that a connector will write; the request gets no rows."""
         if not self.kv_cache_manager.allocate_slots(request, computed):
             return self._decided(
-                step, request, BLOCKED, "no KV block", computed=computed, kv_short=True
+                step, request, BLOCKED, "no KV block", computed=computed, slots_refused=computed
             )
         request.status = RequestStatus.WAITING_FOR_REMOTE_KVS
         request.num_computed_tokens = computed
@@ -290,7 +296,7 @@ class Scheduler:
         drafts: int = 0,
         padded: bool = False,
         computed: int | None = None,
-        kv_short: bool = False,
+        slots_refused: int = 0,
     ) -> str:
         """Tell the observer, if there is one, what was decided; the counters have not moved."""
         if self.observer is not None:
@@ -304,7 +310,8 @@ class Scheduler:
                     drafts=drafts,
                     padded=padded,
                     computed=computed,
-                    must_wait=self._must_wait(request) | kv_short,
+                    must_wait=self._must_wait(request)
+                    | self._pool_is_short(request, slots_refused),
                     kv_capacity=self.kv_cache_manager.capacity(request),
                 )
             )
@@ -323,3 +330,9 @@ class Scheduler:
             return (request.num_output_placeholders > 0) & any_of(may_end, diffusing, full)
         slots_taken = len(self.running) + self.num_waiting_for_streaming_input
         return any_of(request.num_stale_output_tokens > 0, slots_taken >= config.max_num_seqs)
+
+    def _pool_is_short(self, request: Request, slots: int) -> bool:
+        """Whether the pool really lacks the blocks for ``slots`` tokens of this request."""
+        manager = self.kv_cache_manager
+        missing = ceil_div(slots, manager.block_size) - request.num_blocks
+        return missing > manager.num_free_blocks

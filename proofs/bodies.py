@@ -64,7 +64,7 @@ def running(h: Harness) -> None:
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
     num_running = h.integer("num_running", 1)
-    h.context.assume(num_running <= h.config.max_num_seqs)
+    h.suppose({"seats": num_running <= h.config.max_num_seqs})
     so_far = h.step(num_running - 1)
     scheduler.running = [request]
     outcome = scheduler.try_running(so_far.step, request)
@@ -78,7 +78,8 @@ def waiting(h: Harness) -> None:
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
     num_running = h.integer("num_running", 0)
-    h.context.assume(num_running <= h.config.max_num_seqs)
+    if loading:
+        h.still_loading = not_(h.truth("load_finished"))
     scheduler.num_waiting_for_streaming_input = num_running
     so_far = h.step(num_running)
     if loading:
@@ -87,6 +88,7 @@ def waiting(h: Harness) -> None:
         scheduler.waiting = [request]
     scheduler.schedule_waiting(so_far.step)
     admitted = request in scheduler.running
+    h.goals.append(Goal("progress", "looked-at", h.decided >= 1))
     _after_decision(
         h,
         scheduler,

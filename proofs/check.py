@@ -93,7 +93,7 @@ def _executions(
     likely = {name: tuple(induction.corners.get(name, everywhere[:1])) for name in targets}
     for corners in (likely, dict.fromkeys(targets, everywhere)):
         missing = {name: sets for name, sets in corners.items() if name not in traces}
-        found = search(Search(task.policy, task.mode, missing, task.limits))
+        found = search(Search(task.policy, task.mode, missing, task.deadline))
         cost += found.statistics
         traces |= dict(_replayed(found))
     return traces, cost
@@ -114,7 +114,7 @@ def _whole_passes(task: Task, proved: Sequence[str]) -> tuple[dict[str, Trace], 
                 task.policy,
                 task.mode,
                 dict.fromkeys(proved, (features,)),
-                task.limits,
+                task.deadline,
                 depths=depths,
                 lengths=WHOLE_PASS_LENGTHS,
             )

@@ -49,6 +49,7 @@ SERVES: dict[str, str] = {
     "rows-positive": "positive-schedule",
     "rows-at-most-uniform": "uniform-decode",
     "scheduled-within-slots": "within-budget",
+    "seats": "uniform-decode",
     "flags-imply-rows": "within-budget",
 }
 """Clause name → the catalogue id that is at stake when a body breaks it."""
@@ -153,6 +154,7 @@ def step_clauses(config: Config, so_far: StepSoFar) -> Clauses:
             not_(so_far.has_prefill), rows <= count * (1 + config.num_spec_tokens)
         ),
         "scheduled-within-slots": all_of(count >= 0, count <= so_far.slots_taken),
+        "seats": so_far.slots_taken <= config.max_num_seqs,
         "flags-imply-rows": all_of(
             implies(step.running_scheduled, count >= 1),
             implies(step.prefill_scheduled, so_far.has_prefill),

@@ -57,6 +57,10 @@ class Harness:
         self.config = arbitrary_config(context, async_scheduling)
         self.assume(world.LEGAL_CONFIG, self.config)
         self.group_has_prefill = self.truth("group_has_prefill")
+        self.still_loading: bool = False
+        """Whether the request's KV is still on its way, whatever the scheduler makes of it."""
+        self.decided = 0
+        """Decisions observed on this path."""
         self.rejections: dict[str, bool] = {}
         """What the runner grants about placeholder drafts in the step being booked."""
         self.prefill_withdrawn = all_of(
@@ -143,8 +147,10 @@ class Harness:
         if isinstance(record, Decision):
             self.computes_prompt = all_of(record.outcome == SCHEDULED, record.is_prefill)
             self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
+            self.decided += 1
             record = replace(
                 record,
+                is_loading=self.still_loading,
                 group_has_prefill=self.group_has_prefill,
                 prefill_withdrawn=self.prefill_withdrawn,
             )

@@ -6,6 +6,8 @@ can be dropped, the smallest execution of the recommended policy that then break
 
 from __future__ import annotations
 
+from time import time
+
 from model.policies import RECOMMENDED
 from proofs.replay import NotReproduced, replay
 from proofs.scenario import Arrival, Scenario
@@ -86,7 +88,7 @@ def without(assumption: str, limits: Limits) -> Trace | None:
                 RECOMMENDED,
                 mode,
                 {invariant: (features,)},
-                limits,
+                time() + limits.seconds,
                 depths=((1, 1), (2, 1), (2, 2)),
                 without=frozenset({assumption}),
                 lengths=(6,),

@@ -101,6 +101,11 @@ def replay(scenario: Scenario, invariant: str, without: Collection[str] = ()) ->
                     f"{request.request_id} arrives: "
                     f"{count(int(request.num_prompt_tokens), 'prompt token')}, "
                     f"max_tokens {request.max_tokens}"
+                    + (
+                        f", priority {request.priority}"
+                        if engine.config.priority_scheduling
+                        else ""
+                    )
                 )
         for when, name in scenario.aborts:
             if when == step and name in requests and _rank_of(scenario, name) == rank:

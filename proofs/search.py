@@ -8,8 +8,11 @@ by documented order: fewest steps, fewest requests, fewest features switched on,
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
+from time import time
 from typing import Any
 
 from model.engine import Engine
@@ -56,13 +59,19 @@ class Search:
     mode: str
     corners: Mapping[str, Sequence[Features]]
     """Invariant id whose violation is wanted → the feature sets to look under."""
-    limits: Limits = field(default_factory=Limits)
+    deadline: float = inf
+    """Wall-clock time (``time.time()``) after which nothing more is explored."""
     depths: tuple[tuple[int, int], ...] = DEPTHS
     without: frozenset[str] = frozenset()
     """Ids of assumptions not to make and waivers not to grant (``proofs.necessity``)."""
     lengths: tuple[int, ...] = (4, LARGEST)
     """Bounds on ``max_model_len``, in the order they are tried: it is minimized first, and a small
     one leaves few paths."""
+
+    @property
+    def limits(self) -> Limits:
+        """What is left of the time, for the next exploration."""
+        return Limits(seconds=builtins.max(self.deadline - time(), 0.0))
 
 
 @dataclass(slots=True)

@@ -39,7 +39,7 @@ def main() -> None:
         answer = {"error": str(error), "status": error.status}
     except MemoryError:
         answer = {"refused": f"used more than {limit.memory_bytes >> 20} MiB of memory"}
-    if tried:
+    if tried and "report" in answer:  # an error of ours may have read the text to quote it
         answer = {"refused": f"tried to reach outside ({tried[0]})"}
     sys.stdout.write(json.dumps(answer))
     sys.stdout.flush()

@@ -12,7 +12,7 @@ from proofs.source.requests import Request
 from spec import assumptions as spec_world
 from spec.claims import Claim
 from spec.invariants import about, no_padding_diffusion, rows_match_drafts
-from spec.logic import implies, not_
+from spec.logic import not_
 from spec.records import SCHEDULED, Booking, Decision
 
 UNLESS = "unless:"
@@ -51,13 +51,7 @@ def goals_about(harness: Harness, records: Iterable[Any]) -> list[Goal]:
 def _goal(harness: Harness, invariant: str, claim: Claim, name: str, record: Any) -> Goal:
     granted = {UNLESS + waiver: not_(applies) for waiver, applies in claim.waivers.items()}
     if invariant == "progress" and not isinstance(record, Booking):
-        config, first = harness.config, harness.is_first
-        granted |= {
-            need.id: need.condition(config)
-            for need in (spec_world.BUDGET_COVERS_BATCH, spec_world.INPUTS_COVER_ROWS)
-        }
-        whole = spec_world.WHOLE_PROMPTS_FIT
-        granted[whole.id] = implies(first, whole.condition(config))
+        granted |= {need.id: need.condition(harness.config) for need in spec_world.PROGRESS_NEEDS}
     request = getattr(record, "request_id", "")
     return Goal(invariant, name, request, claim.unless_waived, granted, claim)
 

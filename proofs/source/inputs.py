@@ -34,10 +34,14 @@ def read_source(given: str) -> Source:
         SourceError: nothing readable there, or no scheduler in it.
     """
     path = Path(given)
+    if not given.strip():
+        raise SourceError("no source named; give a scheduler file, a checkout, or REV:path")
     if path.is_dir():
         return _directory(path)
     if path.is_file():
         return Source(given, tuple(_siblings(path.parent, path.name)))
+    if path.exists():
+        raise SourceError(f"{given}: not a regular file")
     revision, colon, inside = given.partition(":")
     if colon and revision and inside:
         return _revision(revision, inside, Path.cwd())
