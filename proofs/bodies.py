@@ -44,7 +44,9 @@ def first_decision(h: Harness) -> None:
     config = h.config
     scheduler = Scheduler(config, h.policy, ArbitraryWorld(h))
     step = scheduler.begin_step()
-    h.must_keep(step_clauses(config, StepSoFar(step, 0, False, h.integer("running", 0))))
+    num_running = h.integer("running", 0)
+    h.suppose({"seats": num_running <= config.max_num_seqs})
+    h.must_keep(step_clauses(config, StepSoFar(step, 0, False, num_running)))
     untouched = all_of(
         step.token_budget == config.max_num_scheduled_tokens,
         step.input_budget == config.max_num_batched_tokens,
