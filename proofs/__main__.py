@@ -2,6 +2,11 @@
 
 import sys
 
-from proofs.cli import main
+try:
+    from proofs.cli import main
 
-sys.exit(main())
+    sys.exit(main())
+except ModuleNotFoundError as error:
+    # Status 1 would say "violated": a missing dependency says nothing about a scheduler.
+    print(f"proofs: {error}; install what it needs: pip install -e .", file=sys.stderr)
+    sys.exit(2)
