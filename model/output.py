@@ -10,7 +10,7 @@ from model.environment import Sample
 from model.request import Request, RequestStatus
 from model.step import Scheduled
 from spec.config import Config
-from spec.logic import max, min, not_
+from spec.logic import ite, max, min, not_
 from spec.records import Booking
 
 
@@ -23,7 +23,8 @@ def book_output(config: Config, share: Scheduled, sample: Sample) -> Booking:
         sample: what the runner returned; ignored unless the step sampled.
     """
     output_before = share.request.num_output_tokens
-    return booking(config, share, output_before, *book_counters(config, share, sample))
+    alive, accepted, stopped_early = book_counters(config, share, sample)
+    return booking(config, share, sample, output_before, alive, accepted, stopped_early)
 
 
 def book_counters(config: Config, share: Scheduled, sample: Sample) -> tuple[bool, int, bool]:
@@ -56,12 +57,13 @@ def book_counters(config: Config, share: Scheduled, sample: Sample) -> tuple[boo
 def booking(
     config: Config,
     share: Scheduled,
+    sample: Sample,
     output_before: int,
     alive: bool,
     accepted_placeholders: int,
     stopped_early: bool,
 ) -> Booking:
-    """The record of one booking, from what ``book_counters`` returned."""
+    """The record of one booking, from what ``book_counters`` made of it."""
     request = share.request
     return Booking(
         config=config,
@@ -78,6 +80,7 @@ def booking(
         stopped_early=stopped_early | (not alive),
         num_emitted_tokens=request.num_output_tokens - output_before,
         must_emit=share.samples & alive & (config.num_sampled_tokens_per_step > 0),
+        num_returned_tokens=ite(share.samples & alive, sample.num_generated_tokens, 0),
     )
 
 

@@ -83,16 +83,15 @@ class PaddingPolicy:
             wanted &= config.num_sampled_tokens_per_step > 0
         if self.threshold_aware:
             wanted &= any_of(threshold <= 0, threshold >= padded)
-        if not wanted:
-            return UNPADDED
         end = num_computed_tokens + padded
         if self.reserves_sampled_token:
             end = end + config.num_sampled_tokens_per_step
-        if end > config.max_model_len:
-            return self.at_length_limit
-        if padded > budget:
-            return BREAK
-        return PADDED
+        fits = end <= config.max_model_len
+        if self.at_length_limit == UNPADDED:
+            wanted &= fits
+        if not wanted:
+            return UNPADDED
+        return BREAK if any_of(not_(fits), padded > budget) else PADDED
 
 
 NONE = PaddingPolicy("none", "no padding", "up to 0.24", pads=False)

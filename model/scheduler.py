@@ -243,8 +243,7 @@ class Scheduler:
 
     def finish_load(self, request: Request) -> None:
         """An asynchronous KV load is done: leave one token to compute, and wait for admission."""
-        if request.num_computed_tokens == request.num_tokens:
-            request.num_computed_tokens = request.num_tokens - 1
+        request.num_computed_tokens = min(request.num_computed_tokens, request.num_tokens - 1)
         preempted = request.num_preemptions > 0
         request.status = RequestStatus.PREEMPTED if preempted else RequestStatus.WAITING
 

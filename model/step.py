@@ -138,4 +138,5 @@ class Step:
             prefill_scheduled=self.prefill_scheduled,
             group_has_prefill=is_prefill,
             kv_capacity=kv_capacity,
+            threshold=self.threshold,
         )

@@ -21,6 +21,7 @@ from proofs.search import Found, Search, search
 from proofs.symbolic import Limits
 from proofs.trace import Trace
 from proofs.verdict import PROVED, SCOPE, UNDECIDED, VIOLATED, Obligation, Statistics
+from spec.assumptions import CRASH_IS_THE_END
 from spec.invariants import IDS
 
 WHOLE_PASSES: tuple[tuple[frozenset[str], tuple[tuple[int, int], ...]], ...] = (
@@ -30,6 +31,10 @@ WHOLE_PASSES: tuple[tuple[frozenset[str], tuple[tuple[int, int], ...]], ...] = (
 )
 """Features and depths (steps, requests) at which whole passes are played."""
 WHOLE_PASS_LENGTHS = (4,)
+CRASH_RULED_OUT = "positive-schedule"
+"""Where this is proved no step crashes the runner: nothing is assumed about the time after."""
+SEARCH_SECONDS = 60.0
+"""How long one policy's unproved promises are searched for; what is not found then is undecided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +95,11 @@ def _executions(
     traces: dict[str, Trace] = {}
     cost = Statistics()
     everywhere = (frozenset[str](), *(frozenset({name}) for name in FEATURES))
+    deadline = min(task.deadline, time() + SEARCH_SECONDS)
     likely = {name: tuple(induction.corners.get(name, everywhere[:1])) for name in targets}
     for corners in (likely, dict.fromkeys(targets, everywhere)):
         missing = {name: sets for name, sets in corners.items() if name not in traces}
-        found = search(Search(task.policy, task.mode, missing, task.deadline))
+        found = search(Search(task.policy, task.mode, missing, deadline))
         cost += found.statistics
         traces |= dict(_replayed(found))
     return traces, cost
@@ -142,6 +148,8 @@ def _obligation(
     verdict = VIOLATED if trace is not None else UNDECIDED if why else PROVED
     used = induction.foundations()
     used = used.union(*(goal.used for _, goal in induction.goals(invariant)))
+    if not _unproved(induction, CRASH_RULED_OUT):
+        used.discard(CRASH_IS_THE_END.id)
     return Obligation(
         invariant=invariant,
         policy=task.policy.name,

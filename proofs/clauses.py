@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from model.request import Request, RequestStatus
 from model.step import Step
 from spec.config import Config
-from spec.logic import all_of, implies, not_
+from spec.logic import all_of, any_of, implies, not_
 
 Clauses = dict[str, bool]
 """Clause name → formula."""
@@ -44,6 +44,9 @@ SERVES: dict[str, str] = {
     "async-drafts-full": "uniform-decode",
     "canvas-full": "progress",
     "blocks-cover-computed": "block-accounting",
+    "finished-holds-no-block": "block-accounting",
+    "finished-within-model-len": "length-capped-finish",
+    "finished-rows-in-flight": "placeholder-accounting",
     "budget-left": "within-budget",
     "inputs-follow-rows": "within-budget",
     "rows-positive": "positive-schedule",
@@ -127,6 +130,22 @@ def resting_clauses(config: Config, request: Request) -> Clauses:
         return request_clauses(config, request, request.num_output_placeholders)
     booked = {"sync-all-booked": request.num_in_flight_tokens == 0}
     return request_clauses(config, request, 0) | booked
+
+
+def finished_clauses(config: Config, request: Request) -> Clauses:
+    """What holds of one request that has ended: output of it may still be in flight."""
+    r = request
+    return {
+        "finished-holds-no-block": r.num_blocks == 0,
+        "finished-within-model-len": r.num_tokens <= config.max_model_len,
+        "finished-rows-in-flight": all_of(
+            r.num_output_placeholders >= 0,
+            r.num_in_flight_tokens >= 0,
+            any_of(
+                r.num_stale_output_tokens == 0, r.num_stale_output_tokens == r.num_in_flight_tokens
+            ),
+        ),
+    }
 
 
 @dataclass(slots=True)

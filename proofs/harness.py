@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from model.engine import request_state
@@ -16,8 +17,9 @@ from proofs.clauses import SERVES, Clauses, StepSoFar, step_clauses
 from proofs.symbolic import Context
 from spec import assumptions as world
 from spec.config import FLAGS, KNOBS, Config
-from spec.invariants import about, placeholders_not_emitted
+from spec.invariants import about
 from spec.logic import all_of, implies, ite, not_
+from spec.promises import placeholders_not_emitted
 from spec.records import SCHEDULED, Decision, PoolState
 
 
@@ -34,6 +36,7 @@ class Goal:
     """Tracked extra hypotheses: assumptions by id, and ``not <waiver>`` for each waiver."""
 
 
+NOTHING: Mapping[str, bool] = MappingProxyType({})
 WAIVED = "unless:"
 """Prefix of a tracked hypothesis that says a waiver does not apply."""
 
@@ -142,8 +145,8 @@ class Harness:
 
     # -- goals --------------------------------------------------------------------------------
 
-    def observe(self, record: Any, provided: bool = True) -> None:
-        """Every invariant that speaks about this record becomes a goal, ``provided`` so."""
+    def observe(self, record: Any, granted: Mapping[str, bool] = NOTHING) -> None:
+        """Every invariant about this record becomes a goal, under tracked hypotheses."""
         if isinstance(record, Decision):
             self.computes_prompt = all_of(record.outcome == SCHEDULED, record.is_prefill)
             self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
@@ -156,24 +159,20 @@ class Harness:
             )
         for invariant in about(type(record)):
             claim = invariant.claim(record)
-            granted = {WAIVED + name: not_(applies) for name, applies in claim.waivers.items()}
+            tracked = dict(granted)
+            tracked |= {WAIVED + name: not_(applies) for name, applies in claim.waivers.items()}
             if invariant.id == "progress":
-                granted |= {a.id: a.condition(self.config) for a in world.PROGRESS_NEEDS}
+                tracked |= {a.id: a.condition(self.config) for a in world.PROGRESS_NEEDS}
             if invariant.claim is placeholders_not_emitted:
-                granted |= self.rejections
+                tracked |= self.rejections
             self.goals.append(
-                Goal(
-                    invariant.id,
-                    invariant.claim.__name__,
-                    implies(provided, claim.unless_waived),
-                    granted,
-                )
+                Goal(invariant.id, invariant.claim.__name__, claim.unless_waived, tracked)
             )
 
-    def must_keep(self, clauses: Clauses, provided: bool = True) -> None:
-        """Every kept clause becomes a goal: the body must re-establish it, ``provided`` so."""
+    def must_keep(self, clauses: Clauses, granted: Mapping[str, bool] = NOTHING) -> None:
+        """Every kept clause becomes a goal: the body must re-establish it."""
         self.goals.extend(
-            Goal(SERVES[name], name, implies(provided, formula))
+            Goal(SERVES[name], name, formula, granted)
             for name, formula in clauses.items()
             if name in self.kept
         )

@@ -7,7 +7,7 @@ inductive *for this policy*; a promise proved under it holds in every reachable 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from model.policies import PaddingPolicy
 from proofs.bodies import BODIES, FEATURES, run_body
 from proofs.clauses import SERVES
 from proofs.harness import Goal, Harness
-from proofs.symbolic import Exploration, Limits, Path, Proved, Refuted
+from proofs.symbolic import Answer, Exploration, Limits, Path, Proved, Refuted
 from proofs.verdict import ASYNC, Statistics
 from spec.config import Config
 from spec.logic import not_
@@ -203,23 +203,39 @@ def _judge(path: Path[list[Goal]], config: Config, result: BodyResult) -> None:
     if path.error is not None:
         goals = [Goal("no-reachable-assert", "no_reachable_assert", False)]
         _goal(result, goals[0]).error = f"{type(path.error).__name__}: {path.error}"
+    open_ = [goal for goal in goals if not _goal(result, goal).is_settled]
+    # Most goals need no hypothesis of their own: what is proved here rests on none.
     batches: dict[tuple[str, ...], list[Goal]] = {}
-    for goal in goals:
-        if not _goal(result, goal).is_settled:
+    for goal, answer in _answers(path, open_, {}):
+        if goal.granted and not isinstance(answer, Proved):
             batches.setdefault(tuple(sorted(goal.granted)), []).append(goal)
+        else:
+            _settle(result, path, goal, answer, config)
     for batch in batches.values():
-        claims = {str(index): goal.formula for index, goal in enumerate(batch)}
-        answers = path.prove_all(claims, tracked=batch[0].granted)
-        for index, goal in enumerate(batch):
-            settled = _goal(result, goal)
-            answer = answers[str(index)]
-            if isinstance(answer, Proved):
-                settled.used |= answer.core
-            elif isinstance(answer, Refuted):
-                settled.refuted = True
-                _note_features(settled, path, goal, config)
-            else:
-                settled.unknown = answer.reason
+        for goal, answer in _answers(path, batch, batch[0].granted):
+            _settle(result, path, goal, answer, config)
+
+
+def _answers(
+    path: Path[list[Goal]], goals: list[Goal], granted: Mapping[str, bool]
+) -> list[tuple[Goal, Answer]]:
+    claims = {str(index): goal.formula for index, goal in enumerate(goals)}
+    answers = path.prove_all(claims, tracked=granted)
+    return [(goal, answers[str(index)]) for index, goal in enumerate(goals)]
+
+
+def _settle(
+    result: BodyResult, path: Path[list[Goal]], goal: Goal, answer: Answer, config: Config
+) -> None:
+    """Book one answer about one goal on one path."""
+    settled = _goal(result, goal)
+    if isinstance(answer, Proved):
+        settled.used |= answer.core
+    elif isinstance(answer, Refuted):
+        settled.refuted = True
+        _note_features(settled, path, goal, config)
+    else:
+        settled.unknown = answer.reason
 
 
 def _note_features(settled: GoalResult, path: Path[list[Goal]], goal: Goal, config: Config) -> None:

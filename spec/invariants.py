@@ -1,8 +1,4 @@
-"""The catalogue: every invariant a scheduler must keep, one function each.
-
-Each function takes one record of ``spec.records`` and returns a ``Claim``.  The same function is
-evaluated on integers by the fuzzer and the replay, and builds a formula for the prover.
-"""
+"""The catalogue: every invariant a scheduler must keep, with its reason and where it comes from."""
 
 from __future__ import annotations
 
@@ -11,18 +7,36 @@ from dataclasses import dataclass
 from typing import Any
 
 from spec.claims import Claim
-from spec.logic import all_of, any_of, ite, max, not_
-from spec.records import (
-    BLOCKED,
-    LOADING,
-    SCHEDULED,
-    Booking,
-    Decision,
-    PoolState,
-    RequestState,
-    StepTotals,
+from spec.promises import (
+    async_load_idle,
+    blocks_conserved,
+    blocks_cover_rows,
+    blocks_not_overdrawn,
+    length_capped_ends,
+    length_capped_fits,
+    length_capped_only_there,
+    no_padding_diffusion,
+    no_padding_with_prefill,
+    no_reachable_assert,
+    placeholders_balance,
+    placeholders_not_emitted,
+    placeholders_not_negative,
+    positive_schedule,
+    progress_attention,
+    progress_finish,
+    progress_keeps,
+    progress_no_block,
+    progress_step,
+    request_conservation,
+    rows_match_drafts,
+    uniform_decode,
+    within_budget_chunk,
+    within_budget_inputs,
+    within_budget_rows,
+    within_budget_whole,
+    within_model_len,
 )
-from spec.waivers import WAIVERS
+from spec.records import Attention, Booking, Decision, PoolState, RequestState, StepTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,216 +51,13 @@ class Invariant:
     claim: Callable[[Any], Claim]
 
 
-def positive_schedule(d: Decision) -> Claim:
-    """A scheduled request gets at least one row."""
-    return Claim(
-        {"num_scheduled_tokens": d.num_scheduled_tokens},
-        ">=",
-        {"1": 1},
-        when=d.outcome == SCHEDULED,
-    )
-
-
-def within_model_len(d: Decision) -> Claim:
-    """The rows of a sampling step and the token it samples fit ``max_model_len``."""
-    s = d.config.num_sampled_tokens_per_step
-    samples = d.num_computed_tokens + d.num_scheduled_tokens >= d.num_tokens
-    return Claim(
-        {
-            "num_computed_tokens": d.num_computed_tokens,
-            "num_scheduled_tokens": d.num_scheduled_tokens,
-            "num_sampled_tokens_per_step": s,
-        },
-        "<=",
-        {"max_model_len": d.config.max_model_len},
-        when=(d.outcome == SCHEDULED) & samples,
-    )
-
-
-def uniform_decode(d: Decision) -> Claim:
-    """In a step without prefill anywhere, an autoregressive request gets 1 + K rows."""
-    return Claim(
-        {"num_scheduled_tokens": d.num_scheduled_tokens},
-        "==",
-        {"1": 1, "num_spec_tokens": d.config.num_spec_tokens},
-        when=all_of(
-            d.outcome == SCHEDULED,
-            not_(d.group_has_prefill),
-            d.config.num_sampled_tokens_per_step > 0,
-        ),
-        waivers={waiver.id: waiver.applies(d) for waiver in WAIVERS},
-    )
-
-
-def rows_match_drafts(d: Decision) -> Claim:
-    """A decode or padded step has one row per sampled token and one per attached draft."""
-    return Claim(
-        {"num_draft_tokens": d.num_draft_tokens},
-        "==",
-        {
-            "num_scheduled_tokens": d.num_scheduled_tokens,
-            "-num_sampled_tokens_per_step": -d.config.num_sampled_tokens_per_step,
-        },
-        when=(d.outcome == SCHEDULED) & any_of(not_(d.is_prefill), d.is_padded),
-    )
-
-
-def within_budget_rows(t: StepTotals) -> Claim:
-    """The rows of a step fit the row budget."""
-    return Claim(
-        {"total_num_scheduled_tokens": t.num_scheduled_tokens},
-        "<=",
-        {"max_num_scheduled_tokens": t.config.max_num_scheduled_tokens},
-    )
-
-
-def within_budget_inputs(t: StepTotals) -> Claim:
-    """The rows and the drafter's slots of a step fit the input budget."""
-    return Claim(
-        {
-            "total_num_scheduled_tokens": t.num_scheduled_tokens,
-            "draft_slots * num_scheduled_reqs": t.config.draft_slots * t.num_scheduled_reqs,
-        },
-        "<=",
-        {"max_num_batched_tokens": t.config.max_num_batched_tokens},
-    )
-
-
-def progress_step(d: Decision) -> Claim:
-    """An eligible request with budget enough, or the whole budget, is scheduled."""
-    whole_chunk = ite(d.config.enable_chunked_prefill, 1, d.num_tokens - d.num_computed_tokens)
-    enough = d.budget_left >= max(1 + d.config.num_spec_tokens, whole_chunk)
-    enough &= not_(d.config.mamba_align)
-    got_rows = d.outcome in (SCHEDULED, LOADING)
-    return Claim(
-        {"scheduled": int(got_rows)},
-        ">=",
-        {"eligible": 1},
-        when=all_of(not_(d.is_loading), not_(d.must_wait), any_of(d.budget_untouched, enough)),
-    )
-
-
-def progress_no_block(d: Decision) -> Claim:
-    """A request waiting for its KV never stops the requests behind it."""
-    return Claim(
-        {"blocks the queue": int(d.outcome == BLOCKED)},
-        "==",
-        {"0": 0},
-        when=all_of(d.is_loading, not_(d.must_wait), d.budget_left > 0),
-    )
-
-
-def progress_finish(b: Booking) -> Claim:
-    """Each sampling step of a live request brings it at least one token closer to its end."""
-    return Claim({"emitted tokens": b.num_emitted_tokens}, ">=", {"1": 1}, when=b.must_emit)
-
-
-def length_capped_fits(b: Booking) -> Claim:
-    """A request never holds more than ``max_model_len`` tokens."""
-    return Claim({"num_tokens": b.num_tokens}, "<=", {"max_model_len": b.config.max_model_len})
-
-
-def length_capped_ends(b: Booking) -> Claim:
-    """A request at the boundary ends FINISHED_LENGTH_CAPPED."""
-    at_boundary = any_of(
-        b.num_tokens >= b.config.max_model_len, b.num_output_tokens >= b.max_tokens
-    )
-    ended = ite(b.is_length_capped, 1, 0)
-    return Claim(
-        {"finished length-capped": ended}, ">=", {"1": 1}, when=at_boundary & not_(b.stopped_early)
-    )
-
-
-def placeholders_balance(r: RequestState) -> Claim:
-    """The optimistic count is the verified tokens plus the rows in flight: C = N - s + H."""
-    return Claim(
-        {"num_computed_tokens": r.num_computed_tokens},
-        "==",
-        {
-            "num_tokens": r.num_tokens,
-            "-num_sampled_tokens_per_step": -r.config.num_sampled_tokens_per_step,
-            "num_output_placeholders": r.num_output_placeholders,
-        },
-        when=r.is_decode,
-    )
-
-
-def placeholders_not_negative(r: RequestState) -> Claim:
-    """The number of rows in flight is never negative."""
-    return Claim({"num_output_placeholders": r.num_output_placeholders}, ">=", {"0": 0})
-
-
-def placeholders_not_emitted(b: Booking) -> Claim:
-    """A placeholder draft never becomes an output token."""
-    return Claim({"accepted placeholders": b.num_accepted_placeholders}, "==", {"0": 0})
-
-
-def no_padding_with_prefill(d: Decision) -> Claim:
-    """Padding never joins a running prefill: the step is not uniform anyway."""
-    return Claim({"padded": ite(d.is_padded, 1, 0)}, "==", {"0": 0}, when=d.prefill_scheduled)
-
-
-def no_padding_diffusion(d: Decision) -> Claim:
-    """A diffusion request is never padded: its canvas has no sampled token to pad for."""
-    return Claim(
-        {"padded": ite(d.is_padded, 1, 0)},
-        "==",
-        {"0": 0},
-        when=d.config.num_sampled_tokens_per_step == 0,
-    )
-
-
-def async_load_idle(d: Decision) -> Claim:
-    """A request whose KV is still loading gets no rows and no padding."""
-    rows = d.num_scheduled_tokens + d.num_draft_tokens
-    loading = d.is_loading | (d.outcome == LOADING)
-    return Claim({"rows and drafts": rows}, "==", {"0": 0}, when=loading)
-
-
-def blocks_conserved(p: PoolState) -> Claim:
-    """Free and held KV blocks add up to the pool."""
-    return Claim(
-        {"num_free_blocks": p.num_free_blocks, "held blocks": p.num_held_blocks},
-        "==",
-        {"num_gpu_blocks": p.config.num_gpu_blocks},
-    )
-
-
-def blocks_not_overdrawn(p: PoolState) -> Claim:
-    """The pool never hands out a block it does not have."""
-    return Claim({"num_free_blocks": p.num_free_blocks}, ">=", {"0": 0})
-
-
-def blocks_cover_rows(d: Decision) -> Claim:
-    """A scheduled request holds a KV slot for each of its rows."""
-    return Claim(
-        {
-            "num_computed_tokens": d.num_computed_tokens,
-            "num_scheduled_tokens": d.num_scheduled_tokens,
-        },
-        "<=",
-        {"KV slots held": d.kv_capacity},
-        when=d.outcome == SCHEDULED,
-    )
-
-
-def request_conservation(r: RequestState) -> Claim:
-    """A request is in exactly one of waiting, running and finished."""
-    return Claim({"queues holding the request": r.num_queues}, "==", {"1": 1})
-
-
-def no_reachable_assert(raised: bool) -> Claim:
-    """The scheduler raises no assertion and no other exception."""
-    return Claim({"exceptions": int(raised)}, "==", {"0": 0})
-
-
 def _entry(
     id: str, statement: str, why: str, sources: str, *claims: Callable[[Any], Claim]
 ) -> tuple[Invariant, ...]:
     """Catalogue rows of one id: one per clause, each about the record type it is annotated with."""
     records = {
         record.__name__: record
-        for record in (Decision, StepTotals, Booking, RequestState, PoolState, bool)
+        for record in (Decision, Attention, StepTotals, Booking, RequestState, PoolState, bool)
     }
     return tuple(
         Invariant(
@@ -296,11 +107,14 @@ CATALOGUE: tuple[Invariant, ...] = (
     ),
     *_entry(
         "within-budget",
-        "sum n <= B and sum (n + D) <= I.",
-        "The runner's buffers are allocated for these budgets.",
+        "sum n <= B and sum (n + D) <= I; a prompt is split only where the configuration says so.",
+        "The runner's buffers are allocated for these budgets; a long prompt must not starve "
+        "the decodes beside it, and one that cannot be split must not be.",
         "vllm/config/scheduler.py",
         within_budget_rows,
         within_budget_inputs,
+        within_budget_chunk,
+        within_budget_whole,
     ),
     *_entry(
         "progress",
@@ -309,8 +123,10 @@ CATALOGUE: tuple[Invariant, ...] = (
         "Refusing to schedule a request unpadded starved it and everything queued behind it.",
         "#53962, #50342",
         progress_step,
+        progress_attention,
         progress_no_block,
         progress_finish,
+        progress_keeps,
     ),
     *_entry(
         "length-capped-finish",
@@ -319,6 +135,7 @@ CATALOGUE: tuple[Invariant, ...] = (
         "#53962",
         length_capped_fits,
         length_capped_ends,
+        length_capped_only_there,
     ),
     *_entry(
         "placeholder-accounting",

@@ -1,4 +1,4 @@
-"""What an invariant speaks about: one decision, one step, one booking, one state.
+"""What an invariant speaks about: a decision, a turn, a step, a booking, a state.
 
 The model and the source front end fill these records from what they did; the fuzzer fills them
 with numbers and the prover with symbolic values.  A record says nothing about *how* the scheduler
@@ -62,6 +62,19 @@ class Decision:
     """Tokens the request's KV blocks can hold after the decision."""
     prefill_withdrawn: bool = False
     """A prefill that got rows before this request was preempted later in the same step."""
+    threshold: int = 0
+    """The long-prefill threshold in force in this step, tokens; 0 = off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Whether a step looked at one request that had not finished when the step began."""
+
+    config: Config
+    request_id: str
+    looked_at: bool
+    excused: bool
+    """The pass stopped before it came to this request, or preempted it on the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +112,8 @@ class Booking:
     """Tokens this booking added to the request."""
     must_emit: bool
     """The step sampled for a request that was still alive: at least one token is due."""
+    num_returned_tokens: int = 0
+    """Tokens the runner returned for a request that was still alive."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from model.runner.errors import (
 )
 from model.step import Scheduled
 from spec.config import Config
-from spec.invariants import uniform_decode
+from spec.promises import uniform_decode
 from spec.records import SCHEDULED, Decision
 
 

@@ -11,8 +11,9 @@ from proofs.source.harness import Harness
 from proofs.source.requests import Request
 from spec import assumptions as spec_world
 from spec.claims import Claim
-from spec.invariants import about, no_padding_diffusion, rows_match_drafts
+from spec.invariants import about
 from spec.logic import not_
+from spec.promises import no_padding_diffusion, rows_match_drafts
 from spec.records import SCHEDULED, Booking, Decision
 
 UNLESS = "unless:"

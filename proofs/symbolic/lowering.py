@@ -112,23 +112,27 @@ class Lowering:
         known = self._supports.get(formula.index)
         if known is None:
             found: dict[Atom, None] = {}
-            self._collect(formula, found)
+            self._collect(formula, found, set())
             known = self._supports[formula.index] = tuple(found)
         return known
 
-    def _collect(self, item: object, found: dict[Atom, None]) -> None:
+    def _collect(self, item: object, found: dict[Atom, None], seen: set[int]) -> None:
+        """Depth first through formulas, terms and definitions, each visited once."""
+        if id(item) in seen:
+            return
+        seen.add(id(item))
         if type(item) is SymBool:
             node = item.node
             parts: tuple[object, ...] = node.parts if isinstance(node, All) else (node.form,)
             for part in parts:
-                self._collect(part, found)
+                self._collect(part, found, seen)
         elif type(item) is SymInt:
             for atom, _ in item.terms:
-                self._collect(atom, found)
-        elif isinstance(item, Atom) and item not in found:
+                self._collect(atom, found, seen)
+        elif isinstance(item, Atom):
             found[item] = None
             for needed in (*item.parts(), *self._facts_about(item)):
-                self._collect(needed, found)
+                self._collect(needed, found, seen)
 
     def _facts_about(self, atom: Atom) -> list[SymBool]:
         known = self._facts.get(atom)
@@ -141,7 +145,7 @@ class Lowering:
         known = self._definitions.get(atom)
         if known is None:
             known = self._bounds(atom) + [self.formula(f) for f in self._facts_about(atom)]
-            self._definitions[atom] = known
+            known = self._definitions[atom] = [self.z3.all(known)] if known else []
         return known
 
     def relation(self, one: Product, two: Product) -> list[Ast]:

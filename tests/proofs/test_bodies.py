@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from model.policies import RECOMMENDED
 from proofs.bodies import BODIES, run_body
 from proofs.clauses import SERVES
-from proofs.harness import Goal, Harness
+from proofs.harness import NOTHING, Goal, Harness
 from proofs.symbolic import Context, Exploration
 from proofs.verdict import ASYNC, MODES
 from spec.invariants import CATALOGUE
@@ -22,9 +24,9 @@ def goals_of(body: str, mode: str) -> tuple[set[str], set[str], int]:
         harness = Harness(context, RECOMMENDED, mode == ASYNC, SERVES)
         observe = harness.observe
 
-        def listen(record: object, provided: bool = True) -> None:
+        def listen(record: object, granted: Mapping[str, bool] = NOTHING) -> None:
             outcomes.add(getattr(record, "outcome", ""))
-            observe(record, provided)
+            observe(record, granted)
 
         harness.observe = listen  # type: ignore[method-assign]
         return run_body(body, harness)

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from spec.config import Config
-from spec.invariants import CATALOGUE, IDS, about, no_reachable_assert
+from spec.invariants import CATALOGUE, IDS, about
+from spec.promises import no_reachable_assert
 from spec.records import (
     BLOCKED,
     LOADING,
     SCHEDULED,
     SKIPPED,
+    Attention,
     Booking,
     Decision,
     PoolState,
@@ -74,7 +76,16 @@ STATE = RequestState(
 )
 TOTALS = StepTotals(CONFIG, 64, 4)
 POOL = PoolState(CONFIG, 60, 4)
-KEPT = {Decision: DECODE, Booking: BOOKED, RequestState: STATE, StepTotals: TOTALS, PoolState: POOL}
+TURN = Attention(CONFIG, "r", looked_at=True, excused=False)
+WHOLE = replace(CONFIG, enable_chunked_prefill=False)
+KEPT = {
+    Attention: TURN,
+    Decision: DECODE,
+    Booking: BOOKED,
+    RequestState: STATE,
+    StepTotals: TOTALS,
+    PoolState: POOL,
+}
 DIFFUSION = replace(CONFIG, num_sampled_tokens_per_step=0)
 
 BROKEN: dict[str, tuple[Any, str]] = {
@@ -101,6 +112,23 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "within_budget_inputs": (
         replace(TOTALS, config=replace(CONFIG, draft_slots=1)),
         "64 + 4 = 68 > 64 = max_num_batched_tokens",
+    ),
+    "within_budget_chunk": (
+        replace(DECODE, is_prefill=True, threshold=3),
+        "num_scheduled_tokens = 4 > 3 = long_prefill_token_threshold",
+    ),
+    "within_budget_whole": (
+        replace(DECODE, config=WHOLE, from_waiting=True, num_computed_tokens=10),
+        "num_scheduled_tokens = 4 < 10 = 20 + (-10)",
+    ),
+    "progress_attention": (replace(TURN, looked_at=False), "looked at = 0 < 1"),
+    "progress_keeps": (
+        replace(BOOKED, num_returned_tokens=2),
+        "emitted tokens = 1 < 2 = returned tokens",
+    ),
+    "length_capped_only_there": (
+        replace(BOOKED, is_finished=True, is_length_capped=True),
+        "at the boundary = 0 < 1",
     ),
     "progress_step": (replace(DECODE, outcome=BLOCKED), "scheduled = 0 < 1 = eligible"),
     "progress_no_block": (

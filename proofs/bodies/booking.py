@@ -1,0 +1,121 @@
+"""Bodies in which a request's output comes back, or its client goes away."""
+
+from __future__ import annotations
+
+from model.output import book_output, propose_drafts
+from model.request import Request, RequestStatus
+from model.scheduler import Scheduler
+from model.step import Scheduled
+from proofs.clauses import finished_clauses, request_clauses, resting_clauses
+from proofs.harness import Harness
+from spec import assumptions as world
+from spec.logic import implies, ite, not_
+
+
+def booking(h: Harness) -> None:
+    """The output of one step in flight is booked for one request, whatever became of it."""
+    if bool(h.truth("request is still running")):
+        _book_running(h)
+    elif bool(h.truth("request was preempted")):
+        _book_stale(h)
+    else:
+        _book_finished(h)
+
+
+def _book_running(h: Harness) -> None:
+    config = h.config
+    request = h.request(RequestStatus.RUNNING)
+    share = _share(h, request)
+    pending = ite(share.samples, config.num_sampled_tokens_per_step + share.num_draft_tokens, 0)
+    if config.async_scheduling:
+        h.suppose(request_clauses(config, request, request.num_output_placeholders))
+        h.assume(world.OUTPUT_IN_ORDER, request.num_output_placeholders, pending)
+    else:
+        h.suppose(request_clauses(config, request, pending))
+        h.context.assume(share.samples == not_(request.is_prefill_chunk))
+        h.context.assume(request.num_in_flight_tokens == share.num_scheduled_tokens)
+    scheduler = h.scheduler(request)
+    scheduler.running = [request]
+    _book(h, scheduler, share)
+    if not request.is_finished and not config.async_scheduling:
+        propose_drafts(config, request, scheduler.environment.draft(request))
+    _must_rest(h, request)
+
+
+def _book_stale(h: Harness) -> None:
+    request = h.request(RequestStatus.PREEMPTED)
+    h.suppose(resting_clauses(h.config, request))
+    share = _share(h, request)
+    scheduler = h.scheduler(request)
+    scheduler.waiting = [request]
+    _book(h, scheduler, share)
+    _must_rest(h, request)
+
+
+def _book_finished(h: Harness) -> None:
+    request = h.request(RequestStatus.FINISHED_ABORTED)
+    h.suppose(finished_clauses(h.config, request))
+    share = _share(h, request)
+    scheduler = h.scheduler(request)
+    scheduler.finished = [request]
+    _book(h, scheduler, share)
+    _must_rest(h, request)
+
+
+def abortion(h: Harness) -> None:
+    """The client goes away, whatever the request was doing."""
+    status = RequestStatus.RUNNING
+    if bool(h.truth("request is waiting")):
+        status = RequestStatus.WAITING
+    elif bool(h.truth("request's KV is loading")):
+        status = RequestStatus.WAITING_FOR_REMOTE_KVS
+    request = h.request(status)
+    h.suppose(resting_clauses(h.config, request))
+    scheduler = h.scheduler(request)
+    queues = {
+        RequestStatus.RUNNING: scheduler.running,
+        RequestStatus.WAITING: scheduler.waiting,
+        RequestStatus.WAITING_FOR_REMOTE_KVS: scheduler.kv_holding_waiting,
+    }
+    queues[status].append(request)
+    scheduler.finish(request, RequestStatus.FINISHED_ABORTED)
+    _must_rest(h, request)
+    h.must_conserve(scheduler, request)
+
+
+# -- shared pieces --------------------------------------------------------------------------------
+
+
+def _must_rest(h: Harness, request: Request) -> None:
+    """The clauses of whatever the request has become."""
+    if request.is_finished:
+        h.must_keep(finished_clauses(h.config, request))
+    else:
+        h.must_keep(resting_clauses(h.config, request))
+
+
+def _share(h: Harness, request: Request) -> Scheduled:
+    """An arbitrary step in flight for ``request``."""
+    share = Scheduled(
+        request,
+        h.integer("share rows", 1),
+        h.integer("share drafts", 0),
+        h.truth("share is padded"),
+        h.truth("share samples"),
+    )
+    h.assume(world.OUTPUT_IN_ORDER, request.num_in_flight_tokens, share.num_scheduled_tokens)
+    h.context.assume(implies(share.num_draft_tokens > 0, share.samples))
+    h.context.assume(share.num_draft_tokens <= h.config.num_spec_tokens)
+    return share
+
+
+def _book(h: Harness, scheduler: Scheduler, share: Scheduled) -> None:
+    """Book one share and remove the request if it ended."""
+    request = share.request
+    finished_before = request.is_finished
+    sample = scheduler.environment.sample(request, share.num_draft_tokens, share.padded)
+    booked = book_output(h.config, share, sample)
+    if request.is_finished and not finished_before:
+        scheduler.finish(request, request.status)
+    h.observe(booked)
+    h.must_conserve(scheduler, request)

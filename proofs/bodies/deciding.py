@@ -1,0 +1,174 @@
+"""Bodies in which a step decides: arrival, the first decision, the two passes, preemption."""
+
+from __future__ import annotations
+
+from model.engine import request_state
+from model.planning import threshold_in_force
+from model.request import Request, RequestStatus
+from model.scheduler import Scheduler
+from model.step import Step
+from proofs.clauses import StepSoFar, request_clauses, resting_clauses, step_clauses
+from proofs.harness import ArbitraryWorld, Goal, Harness
+from spec import assumptions as world
+from spec.logic import all_of, any_of, ite, not_
+from spec.records import Attention, PoolState, StepTotals
+
+
+def arrival(h: Harness) -> None:
+    """A new request, straight from the client."""
+    new = h.integer
+    request = Request("r", new("num_prompt_tokens"), new("max_tokens"))
+    h.assume(world.PROMPT_FITS, h.config, request.num_prompt_tokens)
+    h.assume(world.ASKS_FOR_OUTPUT, request.max_tokens)
+    scheduler = h.scheduler(request)
+    scheduler.add_request(request)
+    h.must_keep(resting_clauses(h.config, request))
+    h.must_conserve(scheduler, request)
+
+
+def first_decision(h: Harness) -> None:
+    """A step nothing is scheduled in yet: its budgets are whole, its threshold is in force."""
+    config = h.config
+    scheduler = Scheduler(config, h.policy, ArbitraryWorld(h))
+    step = scheduler.begin_step()
+    num_running = h.integer("running", 0)
+    h.suppose({"seats": num_running <= config.max_num_seqs})
+    h.must_keep(step_clauses(config, StepSoFar(step, 0, False, num_running)))
+    untouched = all_of(
+        step.token_budget == config.max_num_scheduled_tokens,
+        step.input_budget == config.max_num_batched_tokens,
+    )
+    h.goals.append(Goal("progress", "whole-budget-first", untouched))
+    # The arbitrary step of the other bodies (``Harness.step``) has one of these thresholds.
+    unfinished = h.integer("num_unfinished", 0)
+    spared = all_of(config.exempt_only_request, unfinished <= 1)
+    in_force = threshold_in_force(config, unfinished)
+    known = in_force == ite(spared, 0, config.long_prefill_token_threshold)
+    h.goals.append(Goal("uniform-decode", "threshold-in-force", known))
+
+
+def running(h: Harness) -> None:
+    """One decision of the running pass; a less or more urgent request may be preempted for it."""
+    request = h.request(RequestStatus.RUNNING)
+    h.suppose(resting_clauses(h.config, request))
+    scheduler = h.scheduler(request)
+    num_running = h.integer("num_running", 1)
+    h.suppose({"seats": num_running <= h.config.max_num_seqs})
+    so_far = h.step(num_running - 1)
+    scheduler.running = [request]
+    drafts = request.num_spec_tokens
+    scheduler.schedule_running(so_far.step)
+    _must_look(h, request)
+    scheduled = request in so_far.step.num_scheduled_tokens
+    if request.status is RequestStatus.RUNNING and not scheduled:
+        kept = request.num_spec_tokens == drafts
+        h.goals.append(Goal("rows-match-drafts", "drafts-kept-for-later", kept))
+    _after_decision(h, scheduler, so_far, request, scheduled, slots_taken=num_running)
+
+
+def waiting(h: Harness) -> None:
+    """One decision of the waiting pass, from the queue or after a KV load."""
+    loading = bool(h.truth("status is WAITING_FOR_REMOTE_KVS"))
+    request = h.request(RequestStatus.WAITING_FOR_REMOTE_KVS if loading else RequestStatus.WAITING)
+    h.suppose(resting_clauses(h.config, request))
+    scheduler = h.scheduler(request)
+    num_running = h.integer("num_running", 0)
+    if loading:
+        h.still_loading = not_(h.truth("load_finished"))
+    scheduler.num_waiting_for_streaming_input = num_running
+    so_far = h.step(num_running)
+    if loading:
+        scheduler.kv_holding_waiting = [request]
+    else:
+        scheduler.waiting = [request]
+    scheduler.schedule_waiting(so_far.step)
+    admitted = request in scheduler.running
+    _must_look(h, request)
+    slots_taken = num_running + int(admitted)
+    _after_decision(h, scheduler, so_far, request, admitted, slots_taken)
+
+
+def preemption(h: Harness) -> None:
+    """A running request loses its blocks; it may already hold rows in this very step."""
+    victim = h.request(RequestStatus.RUNNING)
+    h.suppose(resting_clauses(h.config, victim))
+    scheduler = h.scheduler(victim)
+    so_far = h.step(h.integer("num_running", 1))
+    step = so_far.step
+    scheduler.running = [victim]
+    count, has_prefill = so_far.num_scheduled_reqs, so_far.has_prefill
+    others_with_slots = so_far.slots_taken - 1
+    if bool(h.truth("victim already scheduled")):
+        rows = h.integer("victim rows", 1)
+        step.num_scheduled_tokens[victim] = rows
+        victim.num_spec_tokens = 0  # they went into those rows
+        # The victim's rows are part of the step: without it the clauses hold as well.
+        others = StepSoFar(
+            Step(
+                step.token_budget + rows,
+                step.input_budget + rows + h.config.draft_slots,
+                step.threshold,
+                step.running_scheduled,
+                step.prefill_scheduled,
+            ),
+            count - 1,
+            has_prefill,
+            others_with_slots,
+        )
+        without = step_clauses(h.config, others)
+        without.pop("flags-imply-rows")
+        h.suppose(without)
+        count = count - 1
+    else:
+        h.context.assume(count <= others_with_slots)
+    scheduler.preempt(step, victim)
+    h.must_keep(resting_clauses(h.config, victim))
+    left = StepSoFar(step, count, has_prefill, others_with_slots)
+    kept = step_clauses(h.config, left)
+    # After a preemption the waiting pass does not run: the flags are not read again.
+    kept.pop("flags-imply-rows")
+    h.must_keep(kept)
+    h.must_conserve(scheduler, victim)
+    assert victim in step.preempted_reqs
+
+
+def _after_decision(
+    h: Harness,
+    scheduler: Scheduler,
+    so_far: StepSoFar,
+    request: Request,
+    scheduled: bool,
+    slots_taken: int,
+) -> None:
+    """Advance the counters as ``schedule()`` does, then claim every clause again."""
+    config, step = h.config, so_far.step
+    count, has_prefill = so_far.num_scheduled_reqs, so_far.has_prefill
+    clauses = resting_clauses(config, request)
+    goes_on = True
+    if scheduled:
+        rows = step.num_scheduled_tokens[request]
+        goes_on = world.CRASH_IS_THE_END.condition(rows)
+        drafts = step.num_draft_tokens.get(request, 0)
+        scheduler.update_after_schedule(step, request, rows)
+        pending = request.num_output_placeholders
+        if not config.async_scheduling:  # the step is booked before the next one is decided
+            samples = not_(request.is_prefill_chunk)
+            pending = ite(samples, config.num_sampled_tokens_per_step + drafts, 0)
+        clauses = request_clauses(config, request, pending)
+        count = count + 1
+        has_prefill = any_of(has_prefill, h.computes_prompt)
+    granted = {world.CRASH_IS_THE_END.id: goes_on} if scheduled else {}
+    h.must_keep(clauses, granted)
+    h.must_keep(step_clauses(config, StepSoFar(step, count, has_prefill, slots_taken)), granted)
+    used = config.max_num_scheduled_tokens - step.token_budget
+    h.observe(StepTotals(config, used, count), granted)
+    manager = scheduler.kv_cache_manager
+    pool = PoolState(config, manager.num_free_blocks, h.other_blocks + request.num_blocks)
+    h.observe(pool, granted)
+    if config.async_scheduling or not scheduled:
+        h.observe(request_state(scheduler, request), granted)
+
+
+def _must_look(h: Harness, request: Request) -> None:
+    """The request is alone in its pass: nothing excuses the pass from looking at it."""
+    h.observe(Attention(h.config, request.request_id, looked_at=h.decided >= 1, excused=False))

@@ -1,0 +1,163 @@
+"""The loops around the bodies: every order of outcomes that three requests can have.
+
+The other bodies are proved for an arbitrary request in an arbitrary step.  That a pass applies them
+to every request, in order, until one of them ends the pass, is shown here on the model's own loops
+and queues: the decisions are read from a script, and all scripts are played.  A loop treats its
+third turn as its second, so three requests show what any number would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import permutations, product
+
+from model.environment import Quiet
+from model.policies import RECOMMENDED
+from model.request import Request, RequestStatus
+from model.scheduler import Scheduler, urgency
+from model.step import Step
+from proofs.harness import Goal, Harness
+from spec.config import Config
+from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED
+
+PREEMPTS = "preempts"
+"""The pool is short for this request: one victim loses its blocks, then the request gets rows."""
+RUNNING_TURNS = (SCHEDULED, SKIPPED, BLOCKED, PREEMPTS)
+WAITING_TURNS = (SCHEDULED, SKIPPED, BLOCKED, LOADING)
+NUM_REQUESTS = 3
+
+SERVES = {
+    "every running request has its turn": "progress",
+    "every waiting request has its turn": "progress",
+    "turns in queue order": "progress",
+    "the least urgent is preempted": "progress",
+    "only priority scheduling withdraws rows": "uniform-decode",
+    "no admission after a preemption": "within-budget",
+    "the counters advance once per scheduled request": "placeholder-accounting",
+    "each request in one queue": "request-conservation",
+}
+"""What the other bodies rest on → the catalogue id at stake when a loop breaks it."""
+
+
+def passes(h: Harness) -> None:
+    """One goal per entry of ``SERVES``: it holds under every script."""
+    broken = {name for name, holds in _all_scripts() if not holds}
+    h.goals += [Goal(served, name, name not in broken) for name, served in SERVES.items()]
+
+
+def _all_scripts() -> Iterator[tuple[str, bool]]:
+    for priority in (False, True):
+        config = Config.checked(priority_scheduling=priority)
+        orders = list(permutations(range(NUM_REQUESTS))) if priority else [range(NUM_REQUESTS)]
+        for order in orders:
+            for turns in product(RUNNING_TURNS, repeat=NUM_REQUESTS):
+                yield from _running_pass(_Scripted(config, turns), order)
+        for turns in product(WAITING_TURNS, repeat=NUM_REQUESTS):
+            for num_holding in range(NUM_REQUESTS + 1):
+                yield from _waiting_pass(_Scripted(config, turns), num_holding)
+
+
+class _Scripted(Scheduler):
+    """The model's scheduler with its decisions read from a script; it keeps a diary."""
+
+    def __init__(self, config: Config, turns: Sequence[str]) -> None:
+        super().__init__(config, RECOMMENDED, Quiet())
+        self.turns = iter(turns)
+        self.outcomes: dict[Request, str] = {}
+        """Request → outcome, in the order they had their turns."""
+        self.second_turns = 0
+        self.victims: list[Request] = []
+        self.fair = True
+        """No victim was more urgent than another running request."""
+        self.withdrew = False
+        """A victim had had its turn already."""
+        self.advanced: list[Request] = []
+
+    def try_running(self, step: Step, request: Request) -> str:
+        outcome = next(self.turns, SKIPPED)
+        if outcome is PREEMPTS:
+            outcome = SCHEDULED
+            victim = self.lowest_priority()
+            last = max(self.running, key=urgency)  # arrival breaks ties, and FCFS is arrival only
+            self.fair = self.fair and victim is last
+            self.withdrew = self.withdrew or victim in self.outcomes
+            self.victims.append(victim)
+            self.preempt(step, victim)
+            if victim is request:
+                outcome = SKIPPED if self.config.priority_scheduling else BLOCKED
+        return self._turn(step, request, outcome)
+
+    def try_waiting(self, step: Step, request: Request) -> str:
+        return self._turn(step, request, next(self.turns, SKIPPED))
+
+    def _turn(self, step: Step, request: Request, outcome: str) -> str:
+        self.second_turns += request in self.outcomes
+        self.outcomes[request] = outcome
+        if outcome is SCHEDULED:
+            step.commit(self.config, request, 1, 0)
+        return outcome
+
+    def update_after_schedule(self, step: Step, request: Request, rows: int) -> None:
+        self.advanced.append(request)
+
+
+def _requests(ranks: Iterable[int]) -> list[Request]:
+    """Requests whose arrival and priority are their rank: urgent ones need not come first."""
+    return [Request(f"r{rank}", 1, 1, priority=rank, arrival_time=rank) for rank in ranks]
+
+
+def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[str, bool]]:
+    """Three running requests, and one that waits behind them."""
+    requests, (behind,) = _requests(order), _requests([NUM_REQUESTS])
+    for request in requests:
+        request.status = RequestStatus.RUNNING
+    scheduler.running, scheduler.waiting = list(requests), [behind]
+    output = scheduler.schedule()
+    outcomes, victims = scheduler.outcomes, scheduler.victims
+    turns = [r for r in outcomes if r is not behind]
+    stopped = BLOCKED in [outcomes[r] for r in turns]
+    missed = [r for r in requests if r not in outcomes and r not in victims]
+    yield "every running request has its turn", stopped or not missed
+    yield "turns in queue order", _is_in_order(turns, requests) and scheduler.second_turns == 0
+    yield "the least urgent is preempted", scheduler.fair
+    fcfs = not scheduler.config.priority_scheduling
+    yield "only priority scheduling withdraws rows", not (fcfs and scheduler.withdrew)
+    yield "no admission after a preemption", not (victims and behind in outcomes)
+    scheduled = {r for r, outcome in outcomes.items() if outcome is SCHEDULED} - set(victims)
+    given = [share.request for share in output.scheduled]
+    yield (
+        "the counters advance once per scheduled request",
+        scheduler.advanced == given and set(given) == scheduled,
+    )
+    yield "each request in one queue", _is_kept(scheduler, [*requests, behind])
+
+
+def _waiting_pass(scheduler: _Scripted, num_holding: int) -> Iterator[tuple[str, bool]]:
+    """Three waiting requests, the first few of which hold KV blocks."""
+    requests = _requests(range(NUM_REQUESTS))
+    scheduler.kv_holding_waiting = requests[:num_holding]
+    scheduler.waiting = requests[num_holding:]
+    scheduler.schedule()
+    outcomes = scheduler.outcomes
+    stopped = BLOCKED in outcomes.values()
+    turns = list(outcomes)
+    yield "every waiting request has its turn", stopped or turns == requests
+    yield "turns in queue order", _is_in_order(turns, requests) and scheduler.second_turns == 0
+    admitted = [r for r, outcome in outcomes.items() if outcome is SCHEDULED]
+    holding = [r for r in requests[:num_holding] if r not in admitted]
+    holding += [r for r in requests[num_holding:] if outcomes.get(r) is LOADING]
+    yield (
+        "each request in one queue",
+        _is_kept(scheduler, requests)
+        and scheduler.running == admitted
+        and scheduler.kv_holding_waiting == holding,
+    )
+
+
+def _is_in_order(some: Sequence[Request], everyone: Sequence[Request]) -> bool:
+    return list(some) == [request for request in everyone if request in some]
+
+
+def _is_kept(scheduler: Scheduler, requests: Collection[Request]) -> bool:
+    queued = [*scheduler.running, *scheduler.kv_holding_waiting, *scheduler.waiting]
+    return len(queued) == len(requests) and set(queued) == set(requests)
