@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from model.environment import Environment
 from model.kv_cache import KVCacheManager
+from model.observation import decision
 from model.planning import (
     NO_ROWS,
     running_rows,
@@ -24,7 +25,7 @@ from model.policies import PaddingPolicy
 from model.request import Request, RequestStatus
 from model.step import SchedulerOutput, Step
 from spec.config import Config
-from spec.logic import any_of, ceil_div, min
+from spec.logic import min
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Decision
 
 Observer = Callable[[Decision], None]
@@ -299,39 +300,19 @@ class Scheduler:
     ) -> str:
         """Tell the observer, if there is one, what was decided; the counters have not moved."""
         if self.observer is not None:
-            self.observer(
-                step.decision(
-                    self.config,
-                    request,
-                    outcome,
-                    reason,
-                    rows=rows,
-                    drafts=drafts,
-                    padded=padded,
-                    computed=computed,
-                    must_wait=self._must_wait(request)
-                    | self._pool_is_short(request, slots_refused),
-                    kv_capacity=self.kv_cache_manager.capacity(request),
-                )
+            made = decision(
+                self.config,
+                step,
+                request,
+                outcome,
+                reason,
+                rows=rows,
+                drafts=drafts,
+                padded=padded,
+                computed=computed,
+                slots_taken=len(self.running) + self.num_waiting_for_streaming_input,
+                slots_refused=slots_refused,
+                pool=self.kv_cache_manager,
             )
+            self.observer(made)
         return outcome
-
-    def _must_wait(self, request: Request) -> bool:
-        """Facts, apart from budgets and blocks, that excuse a step for not serving a request."""
-        config = self.config
-        if request.status is RequestStatus.RUNNING:
-            # Output in flight may end it, or there is no position left before that output is back.
-            limit = request.num_prompt_tokens + request.max_tokens
-            may_end = request.num_tokens + 1 >= limit
-            diffusing = config.num_sampled_tokens_per_step == 0
-            last = config.max_model_len - config.num_sampled_tokens_per_step
-            full = request.num_computed_tokens >= last
-            return (request.num_output_placeholders > 0) & any_of(may_end, diffusing, full)
-        slots_taken = len(self.running) + self.num_waiting_for_streaming_input
-        return any_of(request.num_stale_output_tokens > 0, slots_taken >= config.max_num_seqs)
-
-    def _pool_is_short(self, request: Request, slots: int) -> bool:
-        """Whether the pool really lacks the blocks for ``slots`` tokens of this request."""
-        manager = self.kv_cache_manager
-        missing = ceil_div(slots, manager.block_size) - request.num_blocks
-        return missing > manager.num_free_blocks

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from model.request import Request, RequestStatus
+from model.request import Request
 from spec.config import Config
-from spec.logic import any_of, min, not_, total
-from spec.records import Decision, StepTotals
+from spec.logic import not_, total
+from spec.records import StepTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,55 +88,4 @@ class Step:
                 for request, rows in self.num_scheduled_tokens.items()
             ),
             tuple(self.preempted_reqs),
-        )
-
-    def decision(
-        self,
-        config: Config,
-        request: Request,
-        outcome: str,
-        reason: str,
-        *,
-        rows: int,
-        drafts: int,
-        padded: bool,
-        computed: int | None,
-        must_wait: bool,
-        kv_capacity: int,
-    ) -> Decision:
-        """The record of what this step decides about ``request``, before its counters move."""
-        from_waiting = request.status is not RequestStatus.RUNNING
-        if computed is None:
-            computed = request.num_computed_tokens
-        if from_waiting:
-            # One token left of a request that has KV is a decode, but for a diffusion model,
-            # which decodes canvases only.
-            diffusion = config.num_sampled_tokens_per_step == 0
-            is_prefill = any_of(request.num_tokens - computed > 1, computed == 0, diffusion)
-        else:
-            is_prefill = request.is_prefill_chunk
-        return Decision(
-            config=config,
-            request_id=request.request_id,
-            outcome=outcome,
-            reason=reason,
-            from_waiting=from_waiting,
-            num_prompt_tokens=request.num_prompt_tokens,
-            num_tokens=request.num_tokens,
-            num_computed_tokens=computed,
-            num_output_placeholders=request.num_output_placeholders,
-            num_spec_tokens=request.num_spec_tokens,
-            num_scheduled_tokens=rows,
-            num_draft_tokens=drafts,
-            is_prefill=is_prefill,
-            is_padded=padded,
-            is_loading=request.status is RequestStatus.WAITING_FOR_REMOTE_KVS,
-            must_wait=must_wait,
-            budget_left=min(self.token_budget, self.input_budget - config.draft_slots),
-            budget_untouched=(self.token_budget == config.max_num_scheduled_tokens)
-            & (self.input_budget == config.max_num_batched_tokens),
-            prefill_scheduled=self.prefill_scheduled,
-            group_has_prefill=is_prefill,
-            kv_capacity=kv_capacity,
-            threshold=self.threshold,
         )

@@ -8,7 +8,6 @@ by documented order: fewest steps, fewest requests, fewest features switched on,
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -16,39 +15,19 @@ from time import time
 from typing import Any
 
 from model.engine import Engine
-from model.environment import Sample
 from model.policies import PaddingPolicy
 from model.request import Request
 from proofs.play import Play, Promise
 from proofs.scenario import Arrival, RecordingWorld, Scenario
+from proofs.small_world import LARGEST, Features, SmallWorld, small_config
 from proofs.symbolic import Context, Exploration, Limits, Path, Refuted, evaluate
-from proofs.verdict import ASYNC, Statistics
+from proofs.verdict import Statistics
 from spec import assumptions as world
 from spec.config import Config
-from spec.logic import all_of, implies, ite, max, not_
+from spec.logic import all_of, implies, not_
 
-LARGEST = 64
-"""Bound on every length in a search, tokens: counterexamples are tiny, proofs have no bound."""
-AMPLE = 8192
-"""A budget no search can exhaust, rows (vLLM's own default for max_num_batched_tokens)."""
-
-FEATURES = (
-    "threshold",
-    "diffusion",
-    "mamba",
-    "tight-budget",
-    "unchunked",
-    "slots",
-    "preemption",
-    "priority",
-    "load",
-)
-"""What a search may switch on besides plain decoding with prefix hits."""
 DEPTHS = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2))
 """(steps, requests), in the order they are tried."""
-
-
-Features = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +50,7 @@ class Search:
     @property
     def limits(self) -> Limits:
         """What is left of the time, for the next exploration."""
-        return Limits(seconds=builtins.max(self.deadline - time(), 0.0))
+        return Limits(seconds=max(self.deadline - time(), 0.0))
 
 
 @dataclass(slots=True)
@@ -150,9 +129,11 @@ class _Run:
 
     def _begin(self, context: Context) -> None:
         self.context = context
-        self.config = _config(context, self)
+        self.config = small_config(
+            context, self.features, self.task.mode, self.requests, self.longest
+        )
         self.arrivals: list[tuple[int, Request]] = []
-        self.answers = _World(self)
+        self.answers = SmallWorld(context, self.config, self.features, self.task.without)
         self.world = RecordingWorld(self.answers)
         self.pending = [self._request(index) for index in range(self.requests)]
         self.promises: list[Promise] = []
@@ -165,13 +146,8 @@ class _Run:
         request.arrival_time = index
         if "priority" in self.features:
             request.priority = new(f"{name} priority", 0, 2)
-        self.assume(world.PROMPT_FITS, self.config, request.num_prompt_tokens)
+        self.answers.assume(world.PROMPT_FITS, self.config, request.num_prompt_tokens)
         return request
-
-    def assume(self, assumption: world.Assumption, *arguments: Any) -> None:
-        """Take an assumption about the world for granted, unless the search is to do without."""
-        if assumption.id not in self.task.without:
-            self.context.assume(assumption.condition(*arguments))
 
     def play(self, context: Context) -> None:
         """Play all steps; only the last one can break something not found at a lesser depth."""
@@ -273,78 +249,3 @@ class _Run:
                 ),
             ),
         )
-
-
-class _World:
-    """Symbolic answers, one fresh variable per question; connectors only where asked for."""
-
-    def __init__(self, run: _Run) -> None:
-        self.run, self.context, self.config = run, run.context, run.config
-        self.features = run.features
-        self.numbers: list[Any] = []
-
-    def _new(self, what: str, low: int, high: int = LARGEST) -> Any:
-        number = self.context.int(f"{what} #{len(self.numbers)}", low, high)
-        self.numbers.append(number)
-        return number
-
-    def prefix_hit(self, request: Request) -> int:
-        hit: int = self._new(f"prefix hit of {request.request_id}", 0)
-        self.run.assume(world.HIT_LEAVES_ONE, request.num_tokens, hit)
-        return hit
-
-    def connector_match(self, request: Request, num_local_tokens: int) -> tuple[int, bool]:
-        if "load" not in self.features or not bool(
-            self.context.bool(f"{request.request_id} loads #{len(self.numbers)}")
-        ):
-            return 0, False
-        matched: int = self._new(f"connector match of {request.request_id}", 1)
-        self.run.assume(world.LOAD_WITHIN_REQUEST, request.num_tokens, num_local_tokens, matched)
-        return matched, True
-
-    def load_finished(self, request: Request) -> bool:
-        return bool(self.context.bool(f"load of {request.request_id} done #{len(self.numbers)}"))
-
-    def sample(self, request: Request, num_draft_tokens: int, padded: bool) -> Sample:
-        generated = self._new(f"tokens for {request.request_id}", 0)
-        self.run.assume(world.RUNNER_SAMPLES, self.config, num_draft_tokens, generated)
-        accepted = generated - self.config.num_sampled_tokens_per_step
-        placeholders = ite(padded, max(accepted, 0), 0)
-        self.run.assume(world.PLACEHOLDERS_REJECTED, padded, placeholders)
-        return Sample(generated, placeholders)
-
-    def draft(self, request: Request) -> int:
-        drafts: int = self._new(f"drafts for {request.request_id}", 0)
-        self.run.assume(world.DRAFTS_AT_MOST_K, self.config, drafts)
-        return drafts
-
-
-def _config(context: Context, run: _Run) -> Config:
-    """Plain decoding but for the features asked for."""
-    new: Any = context.int
-    on = run.features
-    slots = "slots" in on
-    tight = slots or "tight-budget" in on or "unchunked" in on
-    rows = new("max_num_scheduled_tokens", 1, LARGEST) if tight else AMPLE
-    blocks = new("num_gpu_blocks", 1, LARGEST) if "preemption" in on else AMPLE
-    block = 1 if "preemption" in on else 4 if "mamba" in on else 16
-    config = Config(
-        max_model_len=new("max_model_len", 2, run.longest),
-        num_spec_tokens=new("num_spec_tokens", 1, LARGEST),
-        num_sampled_tokens_per_step=0 if "diffusion" in on else 1,
-        max_num_scheduled_tokens=rows,
-        max_num_batched_tokens=new("max_num_batched_tokens", 1, LARGEST) if slots else rows,
-        draft_slots=new("draft_slots", 1, LARGEST) if slots else 0,
-        max_num_seqs=run.requests,
-        long_prefill_token_threshold=(
-            new("long_prefill_token_threshold", 1, LARGEST) if "threshold" in on else 0
-        ),
-        block_size=block,
-        num_gpu_blocks=blocks,
-        enable_chunked_prefill="unchunked" not in on,
-        async_scheduling=run.task.mode == ASYNC,
-        priority_scheduling="priority" in on,
-        mamba_align="mamba" in on,
-    )
-    context.assume(world.LEGAL_CONFIG.condition(config))
-    return config

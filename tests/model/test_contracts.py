@@ -27,7 +27,11 @@ OPEN = {"mamba_aligned_rows: __return__ in (0, rows) or (start + __return__) % b
 decides it (``proofs.symbolic.multiples``); CrossHair and Hypothesis only try."""
 
 PLANTED = {
-    "decide": ("policies", "fits = end <= config.max_model_len", "fits = end < config.max_model_len"),
+    "decide": (
+        "policies",
+        "fits = end <= config.max_model_len",
+        "fits = end < config.max_model_len",
+    ),
     "threshold_in_force": ("planning", "num_unfinished <= 1", "num_unfinished <= 2"),
     "capped": ("planning", "(threshold < rows)", "(threshold + 1 < rows)"),
     "mamba_aligned_rows": ("planning", "ite(start >= prefill_end,", "ite(start > prefill_end,"),

@@ -1,0 +1,102 @@
+"""The record of one decision: what the catalogue is told about it, and which excuses are honest.
+
+Nothing here decides anything.  What excuses a step for giving a request no rows is worked out from
+the state, not taken from the scheduler's own word for it.
+"""
+
+from __future__ import annotations
+
+from model.kv_cache import KVCacheManager
+from model.request import Request, RequestStatus
+from model.step import Step
+from spec.config import Config
+from spec.logic import any_of, ceil_div, min
+from spec.records import Decision
+
+
+def decision(
+    config: Config,
+    step: Step,
+    request: Request,
+    outcome: str,
+    reason: str,
+    *,
+    rows: int,
+    drafts: int,
+    padded: bool,
+    computed: int | None,
+    slots_taken: int,
+    slots_refused: int,
+    pool: KVCacheManager,
+) -> Decision:
+    """What ``step`` decides about ``request``; call it before the counters move.
+
+    Args:
+        config: the knobs.
+        step: the step so far.
+        request: the request looked at.
+        outcome: ``SCHEDULED``, ``LOADING``, ``SKIPPED`` or ``BLOCKED``.
+        reason: why, for people.
+        rows: rows given, tokens.
+        drafts: drafts attached to them, tokens.
+        padded: the drafts are placeholders.
+        computed: C including the hits found now, tokens; None where there are none.
+        slots_taken: sequence slots in use, requests.
+        slots_refused: KV slots the pool was asked for and did not give, tokens; 0 = none.
+        pool: the KV block pool.
+    """
+    from_waiting = request.status is not RequestStatus.RUNNING
+    if computed is None:
+        computed = request.num_computed_tokens
+    if from_waiting:
+        # One token left of a request that has KV is a decode, but for a diffusion model,
+        # which decodes canvases only.
+        diffusion = config.num_sampled_tokens_per_step == 0
+        is_prefill = any_of(request.num_tokens - computed > 1, computed == 0, diffusion)
+    else:
+        is_prefill = request.is_prefill_chunk
+    must_wait = _must_wait(config, request, slots_taken)
+    return Decision(
+        config=config,
+        request_id=request.request_id,
+        outcome=outcome,
+        reason=reason,
+        from_waiting=from_waiting,
+        num_prompt_tokens=request.num_prompt_tokens,
+        num_tokens=request.num_tokens,
+        num_computed_tokens=computed,
+        num_output_placeholders=request.num_output_placeholders,
+        num_spec_tokens=request.num_spec_tokens,
+        num_scheduled_tokens=rows,
+        num_draft_tokens=drafts,
+        is_prefill=is_prefill,
+        is_padded=padded,
+        is_loading=request.status is RequestStatus.WAITING_FOR_REMOTE_KVS,
+        must_wait=must_wait | _pool_is_short(pool, request, slots_refused),
+        budget_left=min(step.token_budget, step.input_budget - config.draft_slots),
+        budget_untouched=(step.token_budget == config.max_num_scheduled_tokens)
+        & (step.input_budget == config.max_num_batched_tokens),
+        prefill_scheduled=step.prefill_scheduled,
+        group_has_prefill=is_prefill,
+        kv_capacity=pool.capacity(request),
+        threshold=step.threshold,
+    )
+
+
+def _must_wait(config: Config, request: Request, slots_taken: int) -> bool:
+    """Facts, apart from budgets and blocks, that excuse a step for not serving a request."""
+    if request.status is RequestStatus.RUNNING:
+        # Output in flight may end it, or there is no position left before that output is back.
+        limit = request.num_prompt_tokens + request.max_tokens
+        may_end = request.num_tokens + 1 >= limit
+        diffusing = config.num_sampled_tokens_per_step == 0
+        last = config.max_model_len - config.num_sampled_tokens_per_step
+        full = request.num_computed_tokens >= last
+        return (request.num_output_placeholders > 0) & any_of(may_end, diffusing, full)
+    return any_of(request.num_stale_output_tokens > 0, slots_taken >= config.max_num_seqs)
+
+
+def _pool_is_short(pool: KVCacheManager, request: Request, slots: int) -> bool:
+    """Whether the pool really lacks the blocks for ``slots`` tokens of this request."""
+    missing = ceil_div(slots, pool.block_size) - request.num_blocks
+    return missing > pool.num_free_blocks
