@@ -33,8 +33,8 @@ class Breach:
     invariant: str
     seen_by: str
     sentence: str
-    also: str = ""
-    """The invariant the runner named in the same step; empty if it could execute the step."""
+    also: tuple[str, ...] = ()
+    """The invariants the runner named so far, in order; empty if it could execute every step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +156,15 @@ class Execution:
 
     def _breach(self, crash: Exception | None) -> Breach | None:
         """The catalogue's word first: the replay can show it."""
-        objection = next((e.objection for e in self.engines if e.objection is not None), None)
-        also = objection.invariant_id if objection is not None else ""
+        objections = [error for engine in self.engines for error in engine.objections]
+        also = tuple(error.invariant_id for error in objections)
         broken = self._broken()
         if broken:
-            invariant, claim = next((b for b in broken if b[0] == also), broken[0])
+            invariant, claim = next((b for b in broken if b[0] in also), broken[0])
             return Breach(invariant, BY_CATALOGUE, claim.sentence(), also)
-        if also in self._judged:
-            return Breach(also, BY_RUNNER, str(objection), also)
+        for error in objections:
+            if error.invariant_id in self._judged:
+                return Breach(error.invariant_id, BY_RUNNER, str(error), also)
         if crash is not None and NO_ASSERT in self._judged:
             where = traceback.extract_tb(crash.__traceback__)[-1].name
             sentence = f"{type(crash).__name__} in {where}: {crash}"
