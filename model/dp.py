@@ -13,12 +13,13 @@ from typing import Any
 
 from model.engine import Engine
 from model.environment import Environment
+from model.hindsight import group_has_prefill, withdraw
 from model.policies import PaddingPolicy
 from model.runner.cudagraph import Dispatch, Dispatcher, Mode
-from model.runner.shim import RunnerEngine
+from model.runner.shim import RunnerEngine, check_group
 from model.step import SchedulerOutput
 from spec.config import Config
-from spec.records import SCHEDULED, Decision
+from spec.records import Decision
 
 GroupRecorder = Callable[[int, Any], None]
 """Takes a rank and one of its records, complete with what the group knows."""
@@ -106,10 +107,7 @@ class DPGroup:
         outputs = tuple(engine.step() for engine in self.engines)
         if self.record is not None:
             self._pass_on(outputs)
-        runners = [engine.runner for engine in self.engines if isinstance(engine, RunnerEngine)]
-        group_has_prefill = any(runner.has_prefill for runner in runners)
-        for runner in runners:
-            runner.check_uniform(group_has_prefill)
+        check_group([engine for engine in self.engines if isinstance(engine, RunnerEngine)])
         if not any(output.scheduled for output in outputs):
             return GroupStep(outputs, (), 0.0)
         shapes = [
@@ -125,19 +123,12 @@ class DPGroup:
         return any(engine.has_unfinished_requests or engine.in_flight for engine in self.engines)
 
     def _pass_on(self, outputs: Sequence[SchedulerOutput]) -> None:
-        """Tell every decision whether any rank computed prompt, then pass the records on.
-
-        A prefill that was decided on and then preempted in the same step computed nothing.
-        """
+        """Complete every decision with what the step knows in hindsight, and pass it on."""
         assert self.record is not None
-        prefill = False
         for output, records in zip(outputs, self._pending, strict=True):
-            executed = {share.request.request_id for share in output.scheduled}
-            prefill = prefill or any(
-                record.is_prefill and record.outcome == SCHEDULED and record.request_id in executed
-                for record in records
-                if isinstance(record, Decision)
-            )
+            if output.preempted_reqs:
+                withdraw(records, {share.request.request_id for share in output.scheduled})
+        prefill = group_has_prefill(self._pending)
         for rank, records in enumerate(self._pending):
             complete, records[:] = list(records), []
             for record in complete:

@@ -10,9 +10,13 @@ from spec.logic import not_, total
 from spec.records import StepTotals
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scheduled:
-    """One request's share of a step: what the runner executes and the output is booked against."""
+    """One request's share of a step: what the runner executes and the output is booked against.
+
+    Nobody changes one; it is not frozen because a frozen record takes three times as long to make,
+    and one is made per request and step.
+    """
 
     request: Request
     num_scheduled_tokens: int
@@ -76,16 +80,14 @@ class Step:
 
     def output(self) -> SchedulerOutput:
         """The finished step."""
-        return SchedulerOutput(
-            tuple(
-                Scheduled(
-                    request,
-                    rows,
-                    self.num_draft_tokens.get(request, 0),
-                    request in self.padded,
-                    not_(request.is_prefill_chunk),
-                )
-                for request, rows in self.num_scheduled_tokens.items()
-            ),
-            tuple(self.preempted_reqs),
-        )
+        shares = [
+            Scheduled(
+                request,
+                rows,
+                self.num_draft_tokens.get(request, 0),
+                request in self.padded,
+                not_(request.is_prefill_chunk),
+            )
+            for request, rows in self.num_scheduled_tokens.items()
+        ]
+        return SchedulerOutput(tuple(shares), tuple(self.preempted_reqs))

@@ -105,50 +105,54 @@ def check_sample(
         raise PastModelLen(request.request_id, row, problem)
 
 
-class OddRows:
-    """A decode whose rows are not 1 + K, kept until the group knows whether it matters."""
+def decision_seen(
+    config: Config, share: Scheduled, computed: int, known: int, fresh: bool
+) -> Decision:
+    """What the scheduler must have decided about a decode, as far as its runner can tell.
 
-    __slots__ = ("decision", "row")
+    Args:
+        config: the knobs.
+        share: what the scheduler handed over.
+        computed: C before this step, tokens.
+        known: N + H before this step, tokens.
+        fresh: the request was not running before this step.
+    """
+    drafts = share.num_draft_tokens
+    # Async scheduling always has K placeholders to verify; sync scheduling attaches all drafts
+    # that were proposed.
+    proposed = config.num_spec_tokens if config.async_scheduling else drafts
+    return Decision(
+        config=config,
+        request_id=share.request.request_id,
+        outcome=SCHEDULED,
+        reason="seen by the runner",
+        from_waiting=fresh,
+        num_prompt_tokens=share.request.num_prompt_tokens,
+        num_tokens=share.request.num_tokens,
+        num_computed_tokens=computed,
+        num_output_placeholders=known - share.request.num_tokens,
+        num_spec_tokens=proposed,
+        num_scheduled_tokens=share.num_scheduled_tokens,
+        num_draft_tokens=drafts,
+        is_prefill=False,
+        is_padded=share.padded,
+        is_loading=False,
+        must_wait=False,
+        budget_left=0,
+        budget_untouched=False,
+        prefill_scheduled=False,
+        group_has_prefill=False,
+        kv_capacity=share.request.num_blocks * config.block_size,
+    )
 
-    def __init__(
-        self, config: Config, share: Scheduled, row: int, computed: int, known: int, fresh: bool
-    ) -> None:
-        self.row = row
-        drafts = share.num_draft_tokens
-        # Async scheduling always has K placeholders to verify; sync scheduling attaches all
-        # drafts that were proposed.
-        proposed = config.num_spec_tokens if config.async_scheduling else drafts
-        self.decision = Decision(
-            config=config,
-            request_id=share.request.request_id,
-            outcome=SCHEDULED,
-            reason="seen by the runner",
-            from_waiting=fresh,
-            num_prompt_tokens=share.request.num_prompt_tokens,
-            num_tokens=share.request.num_tokens,
-            num_computed_tokens=computed,
-            num_output_placeholders=known - share.request.num_tokens,
-            num_spec_tokens=proposed,
-            num_scheduled_tokens=share.num_scheduled_tokens,
-            num_draft_tokens=drafts,
-            is_prefill=False,
-            is_padded=share.padded,
-            is_loading=False,
-            must_wait=False,
-            budget_left=0,
-            budget_untouched=False,
-            prefill_scheduled=False,
-            group_has_prefill=False,
-            kv_capacity=share.request.num_blocks * config.block_size,
-        )
 
-    def check(self) -> None:
-        """The step has no prefill on any rank: the rows need a waiver.
+def check_odd_rows(row: int, decision: Decision) -> None:
+    """A decode has not 1 + K rows, and no rank computes prompt: the rows need a waiver.
 
-        Raises:
-            MixedShapes: none applies.
-        """
-        claim = uniform_decode(self.decision)
-        if not claim.holds:
-            problem = f"{claim.sentence()}: the group falls back from its FULL graph"
-            raise MixedShapes(self.decision.request_id, self.row, problem)
+    Raises:
+        MixedShapes: none applies.
+    """
+    claim = uniform_decode(decision)
+    if not claim.holds:
+        problem = f"{claim.sentence()}: the group falls back from its FULL graph"
+        raise MixedShapes(decision.request_id, row, problem)

@@ -45,6 +45,8 @@ class Layout:
         cu_num_tokens: running sum of rows, shape [R].
         req_indices: batch row of each row of the step, shape [T].
         query_pos: place of each row among its request's rows, shape [T].
+        token_rows: where each row's request begins in the flattened token table, shape [T].
+        block_rows: the same in the flattened block table, shape [T].
         drafts: the sampler's view.
     """
 
@@ -53,6 +55,8 @@ class Layout:
     cu_num_tokens: Ints
     req_indices: Ints
     query_pos: Ints
+    token_rows: Ints
+    block_rows: Ints
     drafts: DraftMetadata
 
 
@@ -103,15 +107,14 @@ class InputPreparer:
         if layout is None or counts != self._counts:
             layout = self._layout = self.layout(batch, *counts)
             self._counts = counts
-        req_indices = layout.req_indices
         computed: Ints = np.array(num_computed_tokens, np.int64)
-        positions = computed[req_indices] + layout.query_pos  # [C0 .. C0 + 3, C1, C1 + 1]
+        positions = computed[layout.req_indices] + layout.query_pos  # [C0 .. C0 + 3, C1, C1 + 1]
         blocks = positions // self.block_size
-        block_ids = batch.block_table[req_indices, blocks]
+        block_ids = batch.block_table.ravel()[layout.block_rows + blocks]
         return BatchInputs(
             layout=layout,
             positions=positions,
-            token_indices=positions + req_indices * self.max_model_len,
+            token_indices=positions + layout.token_rows,
             slot_mapping=positions + (block_ids - blocks) * self.block_size,
         )
 
@@ -134,6 +137,8 @@ class InputPreparer:
             cu_num_tokens=cu_num_tokens,
             req_indices=req_indices,
             query_pos=self.arange[: req_indices.size] - (cu_num_tokens - n)[req_indices],
+            token_rows=req_indices * self.max_model_len,
+            block_rows=req_indices * batch.block_table.shape[1],
             drafts=self.draft_metadata(drafts, cu_num_tokens),
         )
 

@@ -8,18 +8,32 @@ the model changes, and the environment is asked the same questions in the same o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 from model.engine import Engine, Recorder
 from model.environment import Environment, Sample
 from model.policies import PaddingPolicy
 from model.request import Request
 from model.runner.batch import PersistentBatch
-from model.runner.checks import OddRows, check_budgets, check_sample, check_share
+from model.runner.checks import (
+    check_budgets,
+    check_odd_rows,
+    check_sample,
+    check_share,
+    decision_seen,
+)
 from model.runner.cudagraph import Dispatcher, Shape
+from model.runner.errors import RunnerError
 from model.runner.inputs import BatchInputs, InputPreparer
 from model.runner.tokens import TokenSource
 from model.scheduler import Scheduler
-from model.step import SchedulerOutput
+from model.step import SchedulerOutput, Step
 from spec.config import Config
+from spec.records import Decision
+
+Refuse = Callable[[RunnerError], None]
+"""What happens to a step the runner cannot execute."""
 
 
 class Runner:
@@ -44,10 +58,18 @@ class Runner:
         self.dispatcher = Dispatcher(config)
         self.shape = self.dispatcher.dummy
         self.has_prefill = False
-        self._odd_rows: list[OddRows] = []
+        self._odd_rows: list[tuple[int, Decision]] = []
+        """Decodes without 1 + K rows, kept until the group knows whether it matters."""
 
-    def execute(self, output: SchedulerOutput) -> BatchInputs | None:
+    def execute(
+        self, output: SchedulerOutput, prefill_withdrawn: bool = False
+    ) -> BatchInputs | None:
         """Prepare one step, and run it if there is a device; None for an idle rank.
+
+        Args:
+            output: the step.
+            prefill_withdrawn: a prefill got rows in this step and was then preempted; nothing of
+                it is left in ``output``, but it explains an odd row (waiver ``withdrawn-prefill``).
 
         Raises:
             RunnerError: the step cannot be executed.
@@ -81,8 +103,9 @@ class Runner:
             if n != query_len:
                 uniform = False
                 if not is_prefill:
-                    odd = OddRows(config, share, index, computed, known, state.fresh)
-                    self._odd_rows.append(odd)
+                    decision = decision_seen(config, share, computed, known, state.fresh)
+                    decision = replace(decision, prefill_withdrawn=prefill_withdrawn)
+                    self._odd_rows.append((index, decision))
             state.fresh = False
             state.is_prefill_chunk = not share.samples
             rows[index], starts[index], drafts[index] = n, computed, attached
@@ -104,8 +127,8 @@ class Runner:
             MixedShapes: a decode step that is not uniform, and no waiver says why.
         """
         if not group_has_prefill:
-            for odd in self._odd_rows:
-                odd.check()
+            for row, decision in self._odd_rows:
+                check_odd_rows(row, decision)
 
 
 class RunnerScheduler(Scheduler):
@@ -118,23 +141,37 @@ class RunnerScheduler(Scheduler):
         environment: Environment,
         record: Recorder | None,
         runner: Runner,
+        refuse: Refuse,
     ) -> None:
         super().__init__(config, policy, environment, record)
         self.runner = runner
+        self.refuse = refuse
+        self.prefill_withdrawn = False
 
     def schedule(self) -> SchedulerOutput:
         """Decide one step and execute it; see ``Runner.execute`` for the errors."""
+        self.prefill_withdrawn = False
         output = super().schedule()
-        self.runner.execute(output)
+        try:
+            self.runner.execute(output, self.prefill_withdrawn)
+        except RunnerError as error:
+            self.refuse(error)
         return output
+
+    def preempt(self, step: Step, victim: Request) -> None:
+        """As the model does; notes whether a prefill loses rows it got in this very step."""
+        if victim in step.num_scheduled_tokens and victim.is_prefill_chunk:
+            self.prefill_withdrawn = True
+        super().preempt(step, victim)
 
 
 class RunnerEnvironment:
     """An environment whose samples pass through a runner on their way to the engine."""
 
-    def __init__(self, environment: Environment, runner: Runner) -> None:
+    def __init__(self, environment: Environment, runner: Runner, refuse: Refuse) -> None:
         self.environment = environment
         self.runner = runner
+        self.refuse = refuse
         self.prefix_hit = environment.prefix_hit
         self.connector_match = environment.connector_match
         self.load_finished = environment.load_finished
@@ -148,7 +185,10 @@ class RunnerEnvironment:
         else:
             sample = self.environment.sample(request, num_draft_tokens, padded)
         row = runner.batch.row_of(request)
-        check_sample(runner.config, request, row, num_draft_tokens, padded, sample)
+        try:
+            check_sample(runner.config, request, row, num_draft_tokens, padded, sample)
+        except RunnerError as error:
+            self.refuse(error)
         return sample
 
 
@@ -163,7 +203,33 @@ class RunnerEngine(Engine):
         record: Recorder | None = None,
         tokens: TokenSource | None = None,
     ) -> None:
-        self.runner = Runner(config, tokens)
-        checked = RunnerEnvironment(environment, self.runner)
+        self.runner = runner = Runner(config, tokens)
+        checked = RunnerEnvironment(environment, runner, self.refuse)
         super().__init__(config, policy, checked, record)
-        self.scheduler = RunnerScheduler(config, policy, checked, record, self.runner)
+        self.scheduler = RunnerScheduler(config, policy, checked, record, runner, self.refuse)
+
+    def check_uniform(self, group_has_prefill: bool) -> None:
+        """Let the runner judge the step's shape; called once every rank has scheduled.
+
+        Raises:
+            MixedShapes: a decode step that is not uniform, and no waiver says why.
+        """
+        try:
+            self.runner.check_uniform(group_has_prefill)
+        except RunnerError as error:
+            self.refuse(error)
+
+    def refuse(self, error: RunnerError) -> None:
+        """What an impossible step ends in: as on a GPU, in the error.  A watcher overrides this."""
+        raise error
+
+
+def check_group(engines: Sequence[RunnerEngine]) -> None:
+    """Let every runner of a data-parallel group judge its step, knowing all the others'.
+
+    Raises:
+        MixedShapes: see ``RunnerEngine.check_uniform``.
+    """
+    group_has_prefill = any(engine.runner.has_prefill for engine in engines)
+    for engine in engines:
+        engine.check_uniform(group_has_prefill)

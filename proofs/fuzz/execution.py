@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from model.environment import Environment
+from model.hindsight import group_has_prefill, withdraw
 from model.policies import PaddingPolicy
 from model.request import Request
+from model.runner.shim import check_group
 from proofs.fuzz.watched import WatchedEngine
 from proofs.scenario import AnswersExhausted, Arrival, RecordingWorld, Scenario
 from spec.assumptions import PROGRESS_NEEDS
 from spec.claims import RELATIONS, Claim
 from spec.config import Config
 from spec.invariants import CATALOGUE, IDS
-from spec.records import SCHEDULED, SKIPPED, Booking, Decision, PoolState, RequestState, StepTotals
+from spec.records import Booking, Decision, PoolState, RequestState, StepTotals
 
 BY_CATALOGUE = "catalogue"
 BY_RUNNER = "runner"
@@ -31,8 +33,8 @@ class Breach:
     invariant: str
     seen_by: str
     sentence: str
-    also: str = ""
-    """The invariant the runner named in the same step; empty if it could execute the step."""
+    also: tuple[str, ...] = ()
+    """The invariants the runner named so far, in order; empty if it could execute every step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,6 @@ class Execution:
         """Every rank in turn, then what the runners say about the group as a whole."""
         entering, self._entering = self._entering, []
         leaving, self._leaving = self._leaving, []
-        excused: set[int] = set()  # ranks under the waiver the runner cannot know
         for rank, engine in enumerate(self.engines):
             for arrival, request in entering:
                 if arrival.rank == rank:
@@ -150,24 +151,20 @@ class Execution:
                     engine.abort(request)
             output = engine.step()
             if output.preempted_reqs:
-                names = {share.request.request_id for share in output.scheduled}
-                if withdraw(self._records[rank], names) and self.config.priority_scheduling:
-                    excused.add(rank)
-        group_has_prefill = any(engine.runner.has_prefill for engine in self.engines)
-        for rank, engine in enumerate(self.engines):
-            if rank not in excused:
-                engine.check_uniform(group_has_prefill)
+                withdraw(self._records[rank], {s.request.request_id for s in output.scheduled})
+        check_group(self.engines)
 
     def _breach(self, crash: Exception | None) -> Breach | None:
         """The catalogue's word first: the replay can show it."""
-        objection = next((e.objection for e in self.engines if e.objection is not None), None)
-        also = objection.invariant_id if objection is not None else ""
+        objections = [error for engine in self.engines for error in engine.objections]
+        also = tuple(error.invariant_id for error in objections)
         broken = self._broken()
         if broken:
-            invariant, claim = next((b for b in broken if b[0] == also), broken[0])
+            invariant, claim = next((b for b in broken if b[0] in also), broken[0])
             return Breach(invariant, BY_CATALOGUE, claim.sentence(), also)
-        if also in self._judged:
-            return Breach(also, BY_RUNNER, str(objection), also)
+        for error in objections:
+            if error.invariant_id in self._judged:
+                return Breach(error.invariant_id, BY_RUNNER, str(error), also)
         if crash is not None and NO_ASSERT in self._judged:
             where = traceback.extract_tb(crash.__traceback__)[-1].name
             sentence = f"{type(crash).__name__} in {where}: {crash}"
@@ -176,12 +173,7 @@ class Execution:
 
     def _broken(self) -> list[tuple[str, Claim]]:
         """The claims this step broke; forgets the step's records."""
-        prefill = any(
-            record.is_prefill and record.outcome == SCHEDULED
-            for records in self._records
-            for record in records
-            if type(record) is Decision
-        )
+        prefill = group_has_prefill(self._records)
         broken = []
         for records in self._records:
             for record in records:
@@ -193,35 +185,6 @@ class Execution:
                         broken.append((entry.id, claim))
             records.clear()
         return broken
-
-
-def withdraw(records: list[Any], scheduled: Collection[str]) -> bool:
-    """Take back decisions of a step that preempted their requests after all, as ``Play`` does.
-
-    Returns whether a prefill was among them (the waiver ``withdrawn-prefill``).
-    """
-    lost = [
-        isinstance(record, Decision)
-        and record.outcome == SCHEDULED
-        and record.request_id not in scheduled
-        for record in records
-    ]
-    prefill = any(gone and record.is_prefill for gone, record in zip(lost, records, strict=True))
-    for position, record in enumerate(records):
-        if lost[position]:
-            records[position] = replace(
-                record,
-                outcome=SKIPPED,
-                reason="preempted: rows withdrawn",
-                num_scheduled_tokens=0,
-                num_draft_tokens=0,
-                is_padded=False,
-                must_wait=True,
-                prefill_withdrawn=prefill,
-            )
-        elif prefill and isinstance(record, Decision):
-            records[position] = replace(record, prefill_withdrawn=True)
-    return prefill
 
 
 def _compares(claim: Claim) -> bool:

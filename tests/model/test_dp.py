@@ -140,3 +140,53 @@ def broken_invariants(policy: str, steps: int) -> set[str]:
 def test_invariants_checked_over_the_group_agree_with_the_shim() -> None:
     assert broken_invariants(RECOMMENDED.name, 500) == set()
     assert "uniform-decode" in broken_invariants("53962", 500)
+
+
+class CachesAllButOne(Quiet):
+    """The urgent request's prompt is cached but for one token; one draft is proposed, none kept."""
+
+    def prefix_hit(self, request: Request) -> int:
+        return request.num_tokens - 1 if request.priority == 0 else 0
+
+    def draft(self, request: Request) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_withdrawn_prefill_excuses_the_decode_it_cut(asynchronous: bool) -> None:
+    """The prefill takes the budget, the decode is cut to one row and then preempts the prefill."""
+    config = Config.checked(
+        max_model_len=16,
+        num_spec_tokens=1,
+        max_num_scheduled_tokens=4,
+        max_num_batched_tokens=4,
+        max_num_seqs=2,
+        long_prefill_token_threshold=3,
+        block_size=1,
+        num_gpu_blocks=11,
+        async_scheduling=asynchronous,
+        priority_scheduling=True,
+    )
+    seen: list[Any] = []
+    group = DPGroup(
+        config,
+        RECOMMENDED,
+        [CachesAllButOne()],
+        engine=RunnerEngine,
+        record=lambda _, record: seen.append(record),
+    )
+    group.engines[0].add_request(Request("prefill", 9, 1, priority=1))
+    group.step()
+    group.engines[0].add_request(Request("decode", 2, 4, priority=0))
+    group.step()
+    seen.clear()
+    (share,) = group.step().outputs[0].scheduled
+    assert (share.request.request_id, share.num_scheduled_tokens) == ("decode", 1)
+    decode, gone = sorted((d for d in seen if isinstance(d, Decision)), key=lambda d: d.request_id)
+    assert decode.prefill_withdrawn and not decode.group_has_prefill
+    assert (gone.outcome, gone.num_scheduled_tokens, gone.must_wait) == ("skipped", 0, True)
+    claims = [entry.claim(decode) for entry in about(Decision) if entry.id == "uniform-decode"]
+    assert [claim.inequality for claim in claims] == [False], (
+        "the decode was not cut: no excuse due"
+    )
+    assert all(claim.holds for claim in claims)
