@@ -1,4 +1,4 @@
-"""What a scheduler of the engine is: its knobs, its release, and what the model leaves out of it."""
+"""What a scheduler of the engine is: its knobs, its release, what the model leaves out of it."""
 
 from __future__ import annotations
 

@@ -52,11 +52,9 @@ DEFAULTS = {
     "num_gpu_blocks": 9,
     "long_prefill_token_threshold": 0,
     "priority": False,
-    "alone": 0,
 }
 BLOCK = 32
 """The CPU attention kernel's smallest block, tokens."""
-MOST_LIVE = 8
 
 
 def engine(told: dict[str, Any]) -> Any:
@@ -130,35 +128,56 @@ def traffic(told: dict[str, Any], source: random.Random) -> tuple[dict[str, Any]
     return {"prompt_token_ids": tokens}, sampling, source.randint(0, 2) if told["priority"] else 0
 
 
+class Driver:
+    """One engine under traffic."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.told = told
+        self.source = random.Random(told["seed"])
+        self.engine = engine(told)
+        self.core = self.engine.engine_core.engine_core
+        self.steps = 0
+        self.names: list[str] = []
+
+    def feed(self) -> None:
+        """What clients do before a step."""
+        source, names = self.source, self.names
+        live = len(self.core.scheduler.requests)
+        # Now and then only one request is alive, so that it also meets an idle engine.
+        wanted = 1 if self.steps // 50 % 3 == 2 else 2 * self.told["max_num_seqs"]
+        if live < wanted and (live == 0 or source.randint(0, 2) == 0):
+            prompt, sampling, priority = traffic(self.told, source)
+            names.append(str(len(names)))
+            self.engine.add_request(names[-1], prompt, sampling, priority=priority)
+        if names and source.randint(0, 60) == 0:
+            self.engine.abort_request([source.choice(names[-wanted:])])
+
+    def step(self) -> float:
+        """One step; how long it took, seconds."""
+        began = time.perf_counter()
+        self.engine.step()
+        self.steps += 1
+        return time.perf_counter() - began
+
+
 def run(told: dict[str, Any]) -> dict[str, Any]:
     """Run the traffic; how many steps it took, and how long."""
-    os.environ.update(ENVIRONMENT)
-    source = random.Random(told["seed"])
-    running = engine(told)
-    core = running.engine_core.engine_core
-    arrived, steps, died = 0, 0, ""
-    names: list[str] = []
-    began = time.perf_counter()
-    while steps < told["steps"]:
-        live = len(core.scheduler.requests)
-        # Now and then the engine runs dry, so that requests also arrive at an idle one.
-        wanted = 1 if steps // 50 % 2 == 0 and told["alone"] else MOST_LIVE
-        if live < wanted and (live == 0 or source.randint(0, 2) == 0):
-            prompt, sampling, priority = traffic(told, source)
-            names.append(str(arrived))
-            running.add_request(names[-1], prompt, sampling, priority=priority)
-            arrived += 1
-        if names and source.randint(0, 60) == 0:
-            running.abort_request([source.choice(names[-MOST_LIVE:])])
+    driver = Driver(told)
+    seconds, died = 0.0, ""
+    while driver.steps < told["steps"]:
+        driver.feed()
         try:
-            running.step()
+            seconds += driver.step()
         except Exception as error:
             died = f"{type(error).__name__}: {error}"[:300]
             break
-        steps += 1
-    seconds = time.perf_counter() - began
-    core.shutdown()
-    return {"steps": steps, "requests": arrived, "seconds": round(seconds, 3), "died": died}
+    driver.core.shutdown()
+    return {
+        "steps": driver.steps,
+        "requests": len(driver.names),
+        "seconds": round(seconds, 3),
+        "died": died,
+    }
 
 
 if __name__ == "__main__":
@@ -166,4 +185,5 @@ if __name__ == "__main__":
     unknown = given.keys() - DEFAULTS.keys()
     if unknown:
         sys.exit(f"unknown settings: {', '.join(sorted(unknown))}")
+    os.environ.update(ENVIRONMENT)
     print(json.dumps(run(DEFAULTS | given)))

@@ -23,9 +23,9 @@ def register() -> None:
         return
 
     def get_scheduler_cls(self: Any) -> Any:
-        scheduler: Any = import_module("proofs.recorder.scheduler")
+        watched: Any = import_module("proofs.recorder.watched")
         base = asked(self)
-        return base if issubclass(base, scheduler.Recording) else scheduler.recording(base)
+        return base if issubclass(base, watched.Recording) else watched.recording(base)
 
     get_scheduler_cls.schedproof = True  # type: ignore[attr-defined]
     config.get_scheduler_cls = get_scheduler_cls
