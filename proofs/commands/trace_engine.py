@@ -1,4 +1,4 @@
-"""The verbs of ``trace`` that have to do with a real engine: ``record`` and ``check``."""
+"""The verbs of ``trace`` that have to do with a real engine: record, check, write a test."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import Any
 from proofs.conform.engine import VARIABLE, find
 from proofs.conform.releases import release_of
 from proofs.errors import EXIT_PROVED, EXIT_VIOLATED, UsageError
+from proofs.recorder.lines import FORMAT
 from proofs.recorder.settings import ACTS
 from proofs.recording.check import check
+from proofs.recording.emit import emit
 from proofs.recording.exercise import Died, exercise
-from proofs.report import outputs, recording_text, terminal
+from proofs.recording.script import from_recording, from_trace
+from proofs.report import outputs, recording_text, terminal, trace_file
 from proofs.report.files import write_whole
 
 DEFAULT_STEPS = 500
@@ -62,6 +65,21 @@ def add_verbs(verbs: Any) -> None:
     )
     checking.set_defaults(act=_check)
 
+    emitting = verbs.add_parser(
+        "emit-test",
+        help="write a regression test for the engine's own test tree",
+        description="Write a self-contained pytest that drives the engine's real scheduler into "
+        "the broken promise of a saved trace, or into the first one of a recording.",
+        epilog="The test needs vLLM and pytest only.",
+    )
+    emitting.add_argument("file", metavar="FILE", type=Path, help="a trace or a recording")
+    emitting.add_argument("--vllm", metavar="VERSION", help="a release the test should fail on")
+    emitting.add_argument("--output", metavar="FILE", type=Path, help="write there, not to stdout")
+    emitting.add_argument(
+        "--partial", action="store_true", help="take a recording that a killed engine left"
+    )
+    emitting.set_defaults(act=_emit)
+
 
 def _record(arguments: argparse.Namespace) -> int:
     release_of(arguments.vllm)
@@ -87,6 +105,30 @@ def _record(arguments: argparse.Namespace) -> int:
         print(line, file=sys.stderr)
     print(json.dumps(done))
     return EXIT_PROVED
+
+
+def _emit(arguments: argparse.Namespace) -> int:
+    release = release_of(arguments.vllm) if arguments.vllm else None
+    if _is_recording(arguments.file):
+        script = from_recording(arguments.file, arguments.partial)
+    else:
+        script = from_trace(trace_file.load(arguments.file), release)
+    text = emit(script)
+    if arguments.output is not None:
+        outputs.writable(arguments.output)
+        write_whole(arguments.output, text)
+    else:
+        terminal.write(text)
+    return EXIT_PROVED
+
+
+def _is_recording(path: Path) -> bool:
+    """A recording's first line says so; a saved trace is one document."""
+    try:
+        with path.open("rb") as file:
+            return FORMAT.encode() in file.readline(4096)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _check(arguments: argparse.Namespace) -> int:
