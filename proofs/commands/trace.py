@@ -1,4 +1,4 @@
-"""``trace``: what to do with a saved counterexample."""
+"""``trace``: what to do with a saved counterexample, or with a recording of a real engine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from proofs.commands import trace_engine
 from proofs.report import (
     outputs,
     terminal,
@@ -29,7 +30,9 @@ EXAMPLES = (
     "examples:\n"
     "  python -m proofs check --policy 55126 --save-traces traces\n"
     "  python -m proofs trace show traces/55126-no-reachable-assert-sync.trace.json\n"
-    "  python -m proofs trace show FILE --format html --output trace.html"
+    "  python -m proofs trace show FILE --format html --output trace.html\n"
+    "  python -m proofs trace record --vllm 0.32.0 --python engine/bin/python --output run.jsonl\n"
+    "  python -m proofs trace check run.jsonl"
 )
 
 
@@ -47,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--format", choices=tuple(FORMATS), default="text")
     show.add_argument("--output", metavar="FILE", type=Path, help="write there, not to stdout")
     show.set_defaults(act=_show)
+    trace_engine.add_verbs(verbs)
 
 
 def run(arguments: argparse.Namespace) -> int:
