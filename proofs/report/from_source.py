@@ -35,6 +35,7 @@ def outcome_of(report: SourceReport, texts: Iterable[Text] = (), target: str = "
             assumptions=finding.assumptions,
             waivers=finding.waivers,
             reason=finding.reason,
+            site=finding.site,
             trace=_trace(finding, by_name, report, target),
             statistics=statistics,
             work=report.statistics,

@@ -15,8 +15,8 @@ FAILED = "failed"
 LOST = "known bug, no longer caught"
 OPEN = "undecided"
 
-Key = tuple[str, str, str]
-"""Policy or target, invariant, mode."""
+Key = tuple[str, str, str, str]
+"""Policy or target, invariant, mode, and the statement that raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Report:
 
 def key(obligation: Obligation) -> Key:
     """What identifies an obligation within a run."""
-    return obligation.policy, obligation.invariant, obligation.mode
+    return obligation.policy, obligation.invariant, obligation.mode, obligation.site
 
 
 def headline(report: Report, obligation: Obligation) -> str:

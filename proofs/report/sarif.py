@@ -109,6 +109,8 @@ def _result(report: Report, obligation: Obligation) -> dict[str, Any]:
         }
         result["codeFlows"] = [_flow(trace, place)]
         result["properties"]["command"] = command(trace)
+    if obligation.site:
+        result["properties"]["site"] = obligation.site
     reason = report.reason(obligation)
     if reason:
         result["suppressions"] = [{"kind": "external", "justification": reason}]
@@ -117,7 +119,8 @@ def _result(report: Report, obligation: Obligation) -> dict[str, Any]:
 
 def fingerprint(obligation: Obligation) -> str:
     """The same for the same violation in another run, whatever lines moved."""
-    text = "\0".join((obligation.policy, obligation.invariant, obligation.mode))
+    parts = (obligation.policy, obligation.invariant, obligation.mode, obligation.site)
+    text = "\0".join(part for part in parts if part)
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
 
 

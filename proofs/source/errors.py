@@ -10,6 +10,12 @@ CANNOT_TELL = 3
 """Exit status: the input may be fine, but nothing can be said about it here and now."""
 
 
+def clean(text: str, limit: int = 200) -> str:
+    """Text from a source, made safe to print: one line, no control characters, not long."""
+    safe = "".join(c if c.isprintable() else " " for c in text)
+    return safe if len(safe) <= limit else safe[: limit - 3] + "..."
+
+
 class SourceError(Exception):
     """The source cannot be checked; the message is one line: what is missing and what to do."""
 

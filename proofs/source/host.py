@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from proofs.source.errors import Gap, Unprofiled
 from proofs.source.profile import Profile, Row, settling_line
@@ -133,6 +133,11 @@ class _NotingDict(dict[Any, Any]):
     def lines__(self) -> dict[Any, int]:
         """Key → line of the text."""
         return self.__lines
+
+
+def is_plain_dict(value: object) -> TypeGuard[dict[Any, Any]]:
+    """Whether reading a dictionary runs nothing of the text."""
+    return type(value) in (dict, _NotingDict)
 
 
 def noted_lines(rows: Any) -> dict[Any, int]:

@@ -101,8 +101,10 @@ def _cell(findings: Iterable[Finding]) -> str:
     found = list(findings)
     violated = [f for f in found if f.verdict == VIOLATED]
     if violated:
-        only = f" {violated[0].mode}" if len(violated) < len(found) else ""
-        return f"VIOLATED :{violated[0].line}{only}"
+        lines = ",".join(f":{line}" for line in sorted({f.line or 0 for f in violated}))
+        modes = {f.mode for f in violated}
+        only = f" {violated[0].mode}" if modes != {f.mode for f in found} else ""
+        return f"VIOLATED {lines}{only}"
     if any(f.verdict == UNDECIDED for f in found):
         return UNDECIDED
     return "ok" if any(f.verdict == PROVED for f in found) else "-"

@@ -15,6 +15,8 @@ REACHABLE = "reachable"
 NOT_SHOWN = "not shown reachable"
 """The bounded search found none; the arbitrary state may not occur."""
 
+WORST_FIRST = (VIOLATED, UNDECIDED, PROVED)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -32,6 +34,9 @@ class Finding:
     waivers: tuple[str, ...] = ()
     clauses: tuple[str, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    site: str = ""
+    """The statement that raises (``no-reachable-assert`` only); empty: any statement not named by
+    another finding."""
 
     @property
     def line(self) -> int | None:
@@ -61,7 +66,7 @@ class SourceReport:
         seen = {finding.verdict for finding in self.findings}
         if not seen:
             return UNDECIDED
-        return next(v for v in (VIOLATED, UNDECIDED, PROVED) if v in seen)
+        return next(v for v in WORST_FIRST if v in seen)
 
     @property
     def exit_status(self) -> int:
@@ -69,11 +74,9 @@ class SourceReport:
         return 2 if self.rejected else {PROVED: 0, VIOLATED: 1, UNDECIDED: 3}[self.verdict]
 
     def finding(self, invariant: str, mode: str) -> Finding | None:
-        """One cell of the matrix."""
-        for found in self.findings:
-            if (found.invariant, found.mode) == (invariant, mode):
-                return found
-        return None
+        """One cell of the matrix: the worst of its findings."""
+        found = [f for f in self.findings if (f.invariant, f.mode) == (invariant, mode)]
+        return min(found, key=lambda f: WORST_FIRST.index(f.verdict), default=None)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, for ``json.dumps``."""
