@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from proofs.report.locations import Place, place_of
-from proofs.report.run import ACCEPTED, FAILED, OPEN, Report, headline
+from proofs.report.run import ACCEPTED, FAILED, OPEN, Report, headline, key
 from proofs.report.trace_markdown import render as trace_markdown
 from proofs.report.trace_text import render as trace_text
 from proofs.report.trace_view import command, link, sources, statement, why
@@ -119,8 +119,7 @@ def _result(report: Report, obligation: Obligation) -> dict[str, Any]:
 
 def fingerprint(obligation: Obligation) -> str:
     """The same for the same violation in another run, whatever lines moved."""
-    parts = (obligation.policy, obligation.invariant, obligation.mode, obligation.site)
-    text = "\0".join(part for part in parts if part)
+    text = "\0".join(key(obligation))
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
 
 
