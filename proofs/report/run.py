@@ -16,7 +16,7 @@ LOST = "known bug, no longer caught"
 OPEN = "undecided"
 
 Key = tuple[str, ...]
-"""Policy or target, invariant, mode; for an exception of a source also the statement that raises."""
+"""Policy or target, invariant, mode; for an exception of a source the statement that raises too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def _mark(obligation: Obligation) -> str:
 
 def policy_report(obligations: Sequence[Obligation], verbose: bool) -> list[str]:
     """One policy: a line per invariant, then the counterexamples."""
-    shared = _shared(obligations)
+    shared, common = _shared(obligations), _common_reasons(obligations)
     lines: list[str] = []
     for name in IDS:
         both = [o for o in obligations if o.invariant == name]
@@ -110,15 +110,30 @@ def policy_report(obligations: Sequence[Obligation], verbose: bool) -> list[str]
             modes = {o.mode: o for o in both if o.site == site}
             lines.append(f"      {'/'.join(modes)}: {site}")
         for obligation in both:
-            if obligation.verdict == UNDECIDED:
+            if obligation.verdict == UNDECIDED and obligation.reason not in common:
                 lines.append(f"      {obligation.mode}: undecided: {obligation.reason}")
         if verbose:
             lines += _used(both, shared)
     if verbose and shared:
         lines += ["", f"  every proof assumes: {', '.join(sorted(shared))}"]
+    for reason, told in common.items():
+        lines += ["", f"  {'/'.join(told)}: undecided: {reason}"]
     for trace in smallest_traces(obligations):
         lines += ["", "-" * 72, render_trace(trace)]
     return lines
+
+
+def _common_reasons(obligations: Iterable[Obligation]) -> dict[str, list[str]]:
+    """Why several invariants are undecided at once, told once: the reason → the modes."""
+    about: dict[str, list[Obligation]] = {}
+    for o in obligations:
+        if o.verdict == UNDECIDED:
+            about.setdefault(o.reason, []).append(o)
+    return {
+        reason: list(dict.fromkeys(o.mode for o in several))
+        for reason, several in about.items()
+        if len({o.invariant for o in several}) > 1
+    }
 
 
 def smallest_traces(obligations: Iterable[Obligation]) -> list[Trace]:

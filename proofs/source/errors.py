@@ -43,7 +43,11 @@ class Gap:
     """The line of the profile that would settle it."""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: the profile does not know {self.attribute}"
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return (
+            f"{place}: the profile does not know {self.attribute}; "
+            f"a row for --profile that settles it: {self.settle}"
+        )
 
 
 class Unprofiled(Exception):

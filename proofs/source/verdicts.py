@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from proofs.source.errors import Gap
 from proofs.trace import RequestLine, Trace, TraceStep, Violation
 from proofs.verdict import PROVED, UNDECIDED, VIOLATED, Statistics
+from spec.invariants import IDS
 
 REACHABLE = "reachable"
 """A real execution from ``add_request`` was found and replayed."""
@@ -55,7 +56,7 @@ class SourceReport:
     dropped: tuple[str, ...] = ()
     """Inductive clauses the source does not keep: proofs do without them."""
     rejected: str = ""
-    """Why the gate or the sandbox refused the source; then there are no findings."""
+    """Why the gate refused the source, or what it was caught at; then there are no findings."""
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -100,6 +101,18 @@ class SourceReport:
             rejected=str(data["rejected"]),
             notes=tuple(data["notes"]),
         )
+
+
+def undecided(
+    name: str, version: str | None, modes: Iterable[str], reason: str, gaps: tuple[Gap, ...] = ()
+) -> SourceReport:
+    """Nothing can be said about any invariant, for one reason."""
+    findings = tuple(
+        Finding(invariant, mode, UNDECIDED, "", reason=reason, gaps=gaps)
+        for mode in modes
+        for invariant in IDS
+    )
+    return SourceReport(name, version, findings, Statistics())
 
 
 def joined(reports: Sequence[SourceReport]) -> SourceReport:
