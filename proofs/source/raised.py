@@ -22,6 +22,8 @@ from proofs.trace import Violation
 from spec.claims import NEGATED, RELATIONS
 
 INVARIANT = "no-reachable-assert"
+REQUEST = "request"
+"""What a scheduler calls the request it looks at."""
 LARGEST = 2**53
 """Largest number a trace carries."""
 
@@ -46,12 +48,12 @@ class _Unreadable(Exception):
 
 def violation_of(loaded: Loaded, error: Exception, site: Site) -> Violation:
     """What an exception of the text breaks, and on which numbers."""
-    frame = _frame(loaded, error)
+    frames = _frames(loaded, error)
     what = f"{type(error).__name__} in {site.function or site.file} ({site.file}:{site.line})"
     said = clean(str(error))
     what += f": {said}" if said else ""
     request = request_at(loaded, error)
-    sides = None if frame is None else _sides(loaded, error, site, frame)
+    sides = _sides(loaded, error, site, frames[-1][0]) if frames else None
     if sides is None:
         return Violation(INVARIANT, 1, "==", 0, {"exceptions": 1}, what, request, ("exceptions",))
     (left_name, left), relation, (right_name, right) = sides
@@ -63,12 +65,28 @@ def violation_of(loaded: Loaded, error: Exception, site: Site) -> Violation:
 
 
 def request_at(loaded: Loaded, error: Exception) -> str:
-    """The request that the innermost frame of the text which knows one was looking at."""
-    for frame in reversed(_frames(loaded, error)):
-        found = frame.f_locals.get("request")
-        if isinstance(found, Request):
+    """The request that the innermost frame of the text which knows one was looking at.
+
+    A variable that a loop has left behind says nothing about a line after the loop.
+    """
+    for frame, line in reversed(_frames(loaded, error)):
+        found = frame.f_locals.get(REQUEST)
+        tree = loaded.trees[frame.f_code.co_filename]
+        if isinstance(found, Request) and _looks_at_one(tree, frame.f_code.co_name, line):
             return found.request_id
     return ""
+
+
+def _looks_at_one(tree: ast.Module, function: str, line: int) -> bool:
+    """Whether a line of a function is about one request: in a loop, or the request was given."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef) or node.name != function:
+            continue
+        if node.lineno <= line <= (node.end_lineno or 0):
+            loops = (n for n in ast.walk(node) if isinstance(n, ast.For | ast.While))
+            inside = any(n.lineno <= line <= (n.end_lineno or 0) for n in loops)
+            return inside or any(argument.arg == REQUEST for argument in node.args.args)
+    return False
 
 
 def given_at(loaded: Loaded, error: Exception) -> tuple[dict[str, int], dict[str, int]]:
@@ -77,7 +95,7 @@ def given_at(loaded: Loaded, error: Exception) -> tuple[dict[str, int], dict[str
     It is found by the names the fields of ``SchedulerOutput`` have; where a text calls its
     variables otherwise, nothing is known.
     """
-    for frame in _frames(loaded, error):
+    for frame, _ in _frames(loaded, error):
         rows = frame.f_locals.get("num_scheduled_tokens")
         drafts = frame.f_locals.get("scheduled_spec_decode_tokens", {})
         if is_plain_dict(rows) and is_plain_dict(drafts):
@@ -91,20 +109,15 @@ def given_at(loaded: Loaded, error: Exception) -> tuple[dict[str, int], dict[str
 # -- the frames of the text ------------------------------------------------------------------------
 
 
-def _frames(loaded: Loaded, error: BaseException) -> list[FrameType]:
-    """The frames of the text in an exception's traceback, innermost last."""
-    found: list[FrameType] = []
+def _frames(loaded: Loaded, error: BaseException) -> list[tuple[FrameType, int]]:
+    """The frames of the text in an exception's traceback and their lines, innermost last."""
+    found: list[tuple[FrameType, int]] = []
     step: TracebackType | None = error.__traceback__
     while step is not None:
         if step.tb_frame.f_code.co_filename in loaded.host.files:
-            found.append(step.tb_frame)
+            found.append((step.tb_frame, step.tb_lineno))
         step = step.tb_next
     return found
-
-
-def _frame(loaded: Loaded, error: BaseException) -> FrameType | None:
-    frames = _frames(loaded, error)
-    return frames[-1] if frames else None
 
 
 # -- the comparison that failed --------------------------------------------------------------------

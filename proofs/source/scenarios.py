@@ -196,6 +196,7 @@ def update(h: Harness, request: Request, rows: Any, drafts: Any, generated: int)
         },
     )
     moment = h.moment()
+    moment.only_books = True
     h.scheduler.update_from_output(step, output)
     moment.booked.append((BOOKED, (name, generated, request.num_tokens)))
     if h.world.stopped:

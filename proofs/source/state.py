@@ -49,6 +49,8 @@ class Moment:
     """What happened before the decisions."""
     booked: list[Told] = field(default_factory=list)
     """What came back after them."""
+    only_books: bool = False
+    """Whether nothing is decided in it: only output comes back."""
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from spec.records import LOADING, SCHEDULED, SKIPPED, Decision
 NOT_REACHED = "not reached"
 BOOKED = "booked"
 DIES = "the scheduler dies before it decides"
+DIES_BOOKING = "the scheduler dies as it books the output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,14 @@ def _decided(
     if decisions:
         lines, said = [RequestLine.of(d) for d in decisions], in_words(decisions)
         return lines, said if ended is None else f"{said}; booking the output raises"
+    names = [request.request_id for request in harness.everyone]
+    if moment.only_books:
+        outcome, reason = (BOOKED, "") if ended is None else (RAISED, DIES_BOOKING)
+        said = "no step is decided: output comes back"
+        return [_line(harness, n, outcome, reason) for n in names], said
     if ended is None:
-        if not moment.booked:
-            return [], "idle"
-        lines = [_line(harness, r.request_id, BOOKED) for r in harness.everyone]
-        return lines, "no step is decided: output comes back"
-    lines = [_at_the_end(harness, r.request_id, ended) for r in harness.everyone]
+        return [], "idle"
+    lines = [_at_the_end(harness, name, ended) for name in names]
     given = [
         f"{line.request_id}: {count(line.num_scheduled_tokens, 'row')}"
         for line in lines

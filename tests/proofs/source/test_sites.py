@@ -172,3 +172,24 @@ def test_no_field_is_shown_that_is_not_modelled() -> None:
         if finding.trace is not None:
             assert not {"num_gpu_blocks", "block_size", "draft_slots"} & set(finding.trace.config)
     assert texts()
+
+
+def test_an_assertion_about_the_whole_step_is_about_no_request() -> None:
+    content = text().replace(
+        "        output = SchedulerOutput(\n",
+        "        assert len(rows_of) < 2\n        output = SchedulerOutput(\n",
+    )
+    (found,) = _raised(_check(content)).values()
+    assert found.trace is not None
+    assert found.trace.violation.request == ""
+    assert found.trace.steps[-1].decision.endswith("the step raises")
+
+
+def test_an_exception_in_booking_is_told_as_one() -> None:
+    content = text(update="assert len(stopped) < 1, 'nobody may stop'")
+    report = check_source((Text("s.py", content),), "mini", whole_loop_too=True, modes=[SYNC])
+    (found,) = _raised(report).values()
+    assert found.trace is not None
+    (step,) = found.trace.steps
+    assert [line.outcome for line in step.requests] == ["raised"]
+    assert step.decision == "no step is decided: output comes back"
