@@ -64,6 +64,8 @@ class Obligation:
     """Ids of the waivers the proof used."""
     reason: str = ""
     """Why it is undecided, or which body broke it."""
+    site: str = ""
+    """The statement of a source that raises: one obligation each, so that none hides another."""
     expected: str | None = None
     """What the table of known bugs says; None where it says nothing."""
     trace: Trace | None = None
@@ -82,6 +84,7 @@ class Obligation:
         statistics = asdict(self.statistics)
         return {
             "invariant": self.invariant,
+            **({"site": self.site} if self.site else {}),
             "policy": self.policy,
             "mode": self.mode,
             "verdict": self.verdict,

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -150,11 +151,14 @@ def publish(
 
 def save_traces(report: Report, folder: Path) -> None:
     """One file per counterexample, named after what it breaks."""
+    saved: Counter[str] = Counter()
     for obligation in report.outcome.obligations:
         if obligation.trace is not None:
             name = f"{obligation.policy}-{obligation.invariant}-{obligation.mode}"
             safe = re.sub(r"[^\w.-]+", "-", name).strip("-.")
-            trace_file.save(obligation.trace, folder / f"{safe}.trace.json")
+            saved[safe] += 1
+            number = f"-{saved[safe]}" if saved[safe] > 1 else ""
+            trace_file.save(obligation.trace, folder / f"{safe}{number}.trace.json")
 
 
 def _make_folder(folder: Path | None) -> None:

@@ -29,7 +29,7 @@ Run = Callable[[Sequence[str]], int]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The changed files, and what to compare with."""
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a changed scheduler source")
+    parser.add_argument("files", metavar="FILE", nargs="*", help="a changed scheduler source")
     parser.add_argument("--base", metavar="REF", help="compare with the merge base with REF")
     parser.add_argument("--baseline", metavar="FILE", help="accepted violations (see check)")
     parser.add_argument("--timeout", metavar="S", help="seconds for each check")
@@ -47,14 +47,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def gate(arguments: argparse.Namespace, command: Run) -> int:
     """The work, with the command line as a parameter."""
-    files = schedulers(arguments.files)
-    if arguments.output and len(files) > 1:
+    # An option that takes several values also takes the files behind it.
+    documents = [given for given in arguments.output if "=" in given]
+    files = schedulers([given for given in arguments.output if "=" not in given] + arguments.files)
+    if not files:
+        raise UsageError("name the changed scheduler sources")
+    if documents and len(files) > 1:
         raise UsageError(f"--output takes one scheduler at a time, not {len(files)}")
     statuses = []
     for file in files:
         options = [] if arguments.baseline is None else ["--baseline", arguments.baseline]
         options += [] if arguments.timeout is None else ["--timeout", arguments.timeout]
-        options += ["--output", *arguments.output] if arguments.output else []
+        options += ["--output", *documents] if documents else []
         statuses.append(command(["check", "--source", str(file), *options]))
         before = None if arguments.base is None else base_of(file, arguments.base)
         if before is not None:

@@ -9,7 +9,7 @@ from proofs.campaign import default_jobs
 from proofs.errors import EXIT_PROVED, EXIT_UNDECIDED, EXIT_VIOLATED, UsageError
 from proofs.source.fetch import PADDED
 from proofs.source.releases import Matrix, releases_matrix
-from proofs.verdict import VIOLATED
+from proofs.verdict import UNDECIDED, VIOLATED
 
 EXAMPLES = (
     "examples:\n"
@@ -61,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(why, status)
     print("\n".join(matrix.lines()))
     for report in matrix.reports:
-        for said in (report.rejected, *report.notes):
+        open_ones = dict.fromkeys(f.reason for f in report.findings if f.verdict == UNDECIDED)
+        for said in (report.rejected, *report.notes, *(f"undecided: {why}" for why in open_ones)):
             if said:
                 print(f"{report.target}: {said}")
         if report.dropped:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 from proofs.campaign import Outcome
-from proofs.errors import EXIT_UNDECIDED, EXIT_USAGE, UsageError
+from proofs.errors import UsageError
 from proofs.report.from_source import outcome_of
 from proofs.source.errors import SourceError
 from proofs.source.fetch import base_texts, fetch_release
-from proofs.source.inputs import read_profile, read_source
-from proofs.source.loader import Text
+from proofs.source.inputs import Source, read_profile, read_source
 from proofs.source.releases import REACH_SECONDS
 from proofs.source.sandbox import Job, Limit, check_in_sandbox
 from proofs.verdict import MODES
-
-OUT_OF_TIME = ("did not finish within", "of processor time")
-"""What the sandbox says of a source it stopped: nothing is known about it."""
 
 
 def add_arguments(
@@ -53,10 +51,10 @@ def check(arguments: argparse.Namespace, only: list[str]) -> Outcome:
         UsageError: nothing readable there, no scheduler, or a text the gate refuses.
     """
     try:
-        name, version, texts = _texts(arguments)
+        source, version = _named(arguments)
         job = Job(
-            texts,
-            name,
+            source.texts,
+            source.name,
             version or arguments.base,
             not arguments.one_step,
             MODES,
@@ -68,17 +66,19 @@ def check(arguments: argparse.Namespace, only: list[str]) -> Outcome:
     except SourceError as error:
         raise UsageError(str(error), error.status) from error
     if report.rejected:
-        ran_out = any(limit in report.rejected for limit in OUT_OF_TIME)
-        raise UsageError(report.rejected, EXIT_UNDECIDED if ran_out else EXIT_USAGE)
-    flag = f"--vllm {arguments.vllm}" if arguments.vllm else f"--source {arguments.source}"
-    outcome = outcome_of(report, texts, flag)
+        raise UsageError(report.rejected)
+    if not arguments.quiet:
+        for note in report.notes:
+            print(f"proofs: note: {note}", file=sys.stderr)
+    flag = f"--vllm {arguments.vllm}" if version else f"--source {shlex.quote(arguments.source)}"
+    outcome = outcome_of(report, source.texts, flag, source.path_of)
     wanted = tuple(o for o in outcome.obligations if o.invariant in only)
     return replace(outcome, obligations=wanted)
 
 
-def _texts(arguments: argparse.Namespace) -> tuple[str, str | None, tuple[Text, ...]]:
+def _named(arguments: argparse.Namespace) -> tuple[Source, str | None]:
+    """The source meant, and its release if it is one."""
     if arguments.vllm is not None:
         release = fetch_release(arguments.vllm)
-        return f"vLLM {arguments.vllm}", arguments.vllm, release.texts
-    source = read_source(arguments.source)
-    return source.name, None, source.texts
+        return Source(f"vLLM {arguments.vllm}", release.texts), arguments.vllm
+    return read_source(arguments.source), None

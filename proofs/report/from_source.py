@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 from proofs.campaign import Outcome
 from proofs.report.excerpts import with_excerpts
@@ -13,13 +14,19 @@ from proofs.trace import Trace
 from proofs.verdict import Obligation
 
 
-def outcome_of(report: SourceReport, texts: Iterable[Text] = (), target: str = "") -> Outcome:
+def outcome_of(
+    report: SourceReport,
+    texts: Iterable[Text] = (),
+    target: str = "",
+    path_of: Callable[[str], str] = str,
+) -> Outcome:
     """One obligation per finding.
 
     Args:
         report: of a source that was not rejected.
         texts: the source's own text, for the excerpts of its traces.
         target: the arguments of ``check`` that name the source (``--vllm 0.33.0``).
+        path_of: from the name of a text to the path a report shows.
     """
     by_name = {text.name: text.content for text in texts}
     share = 1 / max(len(report.findings), 1)
@@ -35,7 +42,8 @@ def outcome_of(report: SourceReport, texts: Iterable[Text] = (), target: str = "
             assumptions=finding.assumptions,
             waivers=finding.waivers,
             reason=finding.reason,
-            trace=_trace(finding, by_name, report, target),
+            site=finding.site,
+            trace=_at(_trace(finding, by_name, report, target), path_of),
             statistics=statistics,
             work=report.statistics,
         )
@@ -61,3 +69,19 @@ def _trace(
         notes.append(f"in vLLM {report.version}")
     told = replace(finding.trace, target=target, notes=tuple(notes))
     return with_excerpts(told, texts)
+
+
+def _at(trace: Trace | None, path_of: Callable[[str], str]) -> Trace | None:
+    """The trace with every file under the path a report shows."""
+    if trace is None:
+        return None
+
+    def moved(place: dict[str, Any]) -> dict[str, Any]:
+        return place | {"file": path_of(str(place["file"]))}
+
+    return replace(
+        trace,
+        source=None if trace.source is None else moved(trace.source),
+        branches=tuple(map(moved, trace.branches)),
+        excerpts=tuple(map(moved, trace.excerpts)),
+    )

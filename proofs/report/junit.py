@@ -66,7 +66,7 @@ def _case(report: Report, obligation: Obligation) -> Html:
     return tag(
         "testcase",
         inside,
-        name=clean(f"{obligation.invariant} [{obligation.mode}]"),
+        name=clean(f"{obligation.invariant} [{obligation.mode}] {obligation.site}".rstrip()),
         classname=clean(f"schedproof.{obligation.policy}"),
         time=f"{obligation.statistics.seconds:.3f}",
     )

@@ -15,8 +15,8 @@ FAILED = "failed"
 LOST = "known bug, no longer caught"
 OPEN = "undecided"
 
-Key = tuple[str, str, str]
-"""Policy or target, invariant, mode."""
+Key = tuple[str, ...]
+"""Policy or target, invariant, mode; for an exception of a source the statement that raises too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ class Report:
 
 def key(obligation: Obligation) -> Key:
     """What identifies an obligation within a run."""
-    return obligation.policy, obligation.invariant, obligation.mode
+    cell = (obligation.policy, obligation.invariant, obligation.mode)
+    return (*cell, obligation.site) if obligation.site else cell
 
 
 def headline(report: Report, obligation: Obligation) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from proofs.report.locations import Place, place_of
-from proofs.report.run import ACCEPTED, FAILED, OPEN, Report, headline
+from proofs.report.run import ACCEPTED, FAILED, OPEN, Report, headline, key
 from proofs.report.trace_markdown import render as trace_markdown
 from proofs.report.trace_text import render as trace_text
 from proofs.report.trace_view import command, link, sources, statement, why
@@ -109,6 +109,8 @@ def _result(report: Report, obligation: Obligation) -> dict[str, Any]:
         }
         result["codeFlows"] = [_flow(trace, place)]
         result["properties"]["command"] = command(trace)
+    if obligation.site:
+        result["properties"]["site"] = obligation.site
     reason = report.reason(obligation)
     if reason:
         result["suppressions"] = [{"kind": "external", "justification": reason}]
@@ -117,7 +119,7 @@ def _result(report: Report, obligation: Obligation) -> dict[str, Any]:
 
 def fingerprint(obligation: Obligation) -> str:
     """The same for the same violation in another run, whatever lines moved."""
-    text = "\0".join((obligation.policy, obligation.invariant, obligation.mode))
+    text = "\0".join(key(obligation))
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
 
 

@@ -65,21 +65,27 @@ def policy_table(obligations: Iterable[Obligation], width: int | None = None) ->
 
 def policy_cells(obligations: Iterable[Obligation]) -> list[list[str]]:
     """The table's cells; the first row is the heading."""
-    cells: dict[tuple[str, str], dict[str, Obligation]] = {}
+    cells: dict[tuple[str, str], list[Obligation]] = {}
     policies: dict[str, None] = {}
     for obligation in obligations:
         policies[obligation.policy] = None
-        key = obligation.invariant, obligation.policy
-        cells.setdefault(key, {})[obligation.mode] = obligation
+        cells.setdefault((obligation.invariant, obligation.policy), []).append(obligation)
     wanted = {invariant for invariant, _ in cells}
     return [
         ["invariant", *policies],
         *(
-            [name, *(_cell(cells.get((name, policy), {})) for policy in policies)]
+            [name, *(_cell(_worst(cells.get((name, policy), []))) for policy in policies)]
             for name in IDS
             if name in wanted
         ),
     ]
+
+
+def _worst(obligations: Iterable[Obligation]) -> dict[str, Obligation]:
+    """Mode → its obligation; of several about one invariant the worst."""
+    order = (VIOLATED, UNDECIDED, PROVED)
+    ranked = sorted(obligations, key=lambda o: order.index(o.verdict), reverse=True)
+    return {o.mode: o for o in ranked}
 
 
 def _cell(modes: dict[str, Obligation]) -> str:
@@ -93,35 +99,53 @@ def _mark(obligation: Obligation) -> str:
 
 def policy_report(obligations: Sequence[Obligation], verbose: bool) -> list[str]:
     """One policy: a line per invariant, then the counterexamples."""
-    shared = _shared(obligations)
+    shared, common = _shared(obligations), _common_reasons(obligations)
     lines: list[str] = []
     for name in IDS:
         both = [o for o in obligations if o.invariant == name]
         if not both:
             continue
-        verdict = _cell({o.mode: o for o in both})
-        lines.append(f"  {name:<24} {verdict}")
+        lines.append(f"  {name:<24} {_cell(_worst(both))}")
+        for site in sorted({o.site for o in both if o.site}):
+            modes = {o.mode: o for o in both if o.site == site}
+            lines.append(f"      {'/'.join(modes)}: {site}")
         for obligation in both:
-            if obligation.verdict == UNDECIDED:
+            if obligation.verdict == UNDECIDED and obligation.reason not in common:
                 lines.append(f"      {obligation.mode}: undecided: {obligation.reason}")
         if verbose:
             lines += _used(both, shared)
     if verbose and shared:
         lines += ["", f"  every proof assumes: {', '.join(sorted(shared))}"]
+    for reason, told in common.items():
+        lines += ["", f"  {'/'.join(told)}: undecided: {reason}"]
     for trace in smallest_traces(obligations):
         lines += ["", "-" * 72, render_trace(trace)]
     return lines
 
 
+def _common_reasons(obligations: Iterable[Obligation]) -> dict[str, list[str]]:
+    """Why several invariants are undecided at once, told once: the reason → the modes."""
+    about: dict[str, list[Obligation]] = {}
+    for o in obligations:
+        if o.verdict == UNDECIDED:
+            about.setdefault(o.reason, []).append(o)
+    return {
+        reason: list(dict.fromkeys(o.mode for o in several))
+        for reason, several in about.items()
+        if len({o.invariant for o in several}) > 1
+    }
+
+
 def smallest_traces(obligations: Iterable[Obligation]) -> list[Trace]:
-    """One counterexample per invariant: the shorter of the two modes', sync first."""
-    best: dict[str, Trace] = {}
+    """One counterexample per invariant and statement that raises: the shorter of the two modes',
+    sync first."""
+    best: dict[tuple[str, str], Trace] = {}
     for obligation in obligations:
-        trace = obligation.trace
+        trace, about = obligation.trace, (obligation.invariant, obligation.site)
         if trace is not None:
-            known = best.get(obligation.invariant)
+            known = best.get(about)
             if known is None or len(trace.steps) < len(known.steps):
-                best[obligation.invariant] = trace
+                best[about] = trace
     return list(best.values())
 
 

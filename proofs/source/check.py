@@ -6,16 +6,15 @@ from collections.abc import Iterable
 from time import perf_counter
 
 from proofs.source.entries import USUAL
-from proofs.source.errors import Gap, Rejected, Unprofiled
+from proofs.source.errors import Rejected, Unprofiled
 from proofs.source.induct import check_mode
 from proofs.source.loader import Text, load
 from proofs.source.profile import profile_for
 from proofs.source.reach import with_executions
 from proofs.source.scenarios import MOST_SAMPLED, one_step, whole_loop
-from proofs.source.verdicts import Finding, SourceReport
+from proofs.source.verdicts import Finding, SourceReport, undecided
 from proofs.symbolic import Limits
-from proofs.verdict import ASYNC, MODES, UNDECIDED, Statistics
-from spec.invariants import IDS
+from proofs.verdict import ASYNC, MODES, Statistics
 
 ONE_STEP_SCOPE = (
     "one step over one running and one waiting request from any state of the request invariant, "
@@ -65,7 +64,7 @@ def check_source(
     except Rejected as refusal:
         return SourceReport(name, label, (), Statistics(), rejected=str(refusal))
     except Unprofiled as unknown:
-        return _undecided(name, label, unknown.gap, modes)
+        return undecided(name, label, modes, str(unknown.gap), (unknown.gap,))
     findings: list[Finding] = []
     dropped: dict[str, None] = {}
     notes = [f"derived from vLLM {version}"] if base and version else []
@@ -90,13 +89,3 @@ def check_source(
         perf_counter() - started, statistics.paths, statistics.queries, statistics.solver_seconds
     )
     return SourceReport(name, label, tuple(findings), total, tuple(dropped), notes=tuple(notes))
-
-
-def _undecided(name: str, version: str | None, gap: Gap, modes: Iterable[str]) -> SourceReport:
-    """Nothing can be said: the file does not even load without the missing row."""
-    findings = tuple(
-        Finding(invariant, mode, UNDECIDED, "", reason=str(gap), gaps=(gap,))
-        for mode in modes
-        for invariant in IDS
-    )
-    return SourceReport(name, version, findings, Statistics())

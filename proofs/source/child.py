@@ -38,7 +38,7 @@ def main() -> None:
     except SourceError as error:
         answer = {"error": str(error), "status": error.status}
     except MemoryError:
-        answer = {"refused": f"used more than {limit.memory_bytes >> 20} MiB of memory"}
+        answer = {"stopped": f"the check used more than {limit.memory_bytes >> 20} MiB of memory"}
     if tried and "report" in answer:  # an error of ours may have read the text to quote it
         answer = {"refused": f"tried to reach outside ({tried[0]})"}
     sys.stdout.write(json.dumps(answer))

@@ -6,19 +6,20 @@ same harness on plain integers, the text runs on them, and the trace shows what 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from proofs.source import raised
 from proofs.source.goals import Goal
 from proofs.source.harness import Harness
 from proofs.source.host import noted_lines
 from proofs.source.lines import Tracer
 from proofs.source.loader import Loaded
 from proofs.source.scenarios import Task
-from proofs.source.state import Moment, Told
-from proofs.trace import RequestLine, Trace, TraceStep, Violation, config_to_json
-from spec.records import SCHEDULED, Decision
+from proofs.source.sites import site_of
+from proofs.source.telling import Raise, known_config, steps_of
+from proofs.trace import Trace, Violation
 
 
 class NotReplayed(Exception):
@@ -93,8 +94,12 @@ def replay(
     answers: Mapping[str, int],
     invariant: str,
     kept: Collection[str] | None = None,
+    site: str = "",
 ) -> Trace:
     """Run a counterexample on integers and show what the text does.
+
+    Args:
+        site: the statement that is to raise, by name; empty: any.
 
     Raises:
         NotReplayed: the promise is kept, or the numbers are not a legal state.
@@ -102,16 +107,14 @@ def replay(
     ran = run(loaded, task, answers, kept)
     if ran.harness is None:
         raise NotReplayed(f"the scheduler cannot be built: {ran.error}")
-    file, line = "", 0
+    ended = None
     if ran.error is not None:
-        position = ran.tracer.raised_at(ran.error)
-        if invariant != "no-reachable-assert" or position is None:
+        place = site_of(loaded, ran.error)
+        if invariant != raised.INVARIANT or place is None or site not in ("", place.name):
             raise NotReplayed(f"the text raises {type(ran.error).__name__}: {ran.error}")
-        file, line = position
-        what = f"{type(ran.error).__name__} at {file}:{line}"
-        if str(ran.error):
-            what += f": {clean(str(ran.error))}"
-        violation = Violation(invariant, 1, "==", 0, {"exceptions": 1}, what, "")
+        file, line = place.file, place.line
+        violation = raised.violation_of(loaded, ran.error, place)
+        ended = Raise(violation.request, *raised.given_at(loaded, ran.error))
     else:
         goal = _broken(ran.goals, invariant)
         assert goal.claim is not None
@@ -120,8 +123,8 @@ def replay(
     return Trace(
         invariant=invariant,
         policy=task.name,
-        config=config_to_json(ran.harness.config),
-        steps=_steps(ran.harness, violation),
+        config=known_config(ran.harness),
+        steps=steps_of(ran.harness, violation, ended),
         source={"file": file, "line": line},
         branches=tuple(ran.tracer.branches(file, line)),
         scenario={"scenario": task.name, "answers": {k: int(v) for k, v in answers.items()}},
@@ -144,56 +147,3 @@ def rows_line(ran: Run, request: str) -> int | None:
         return None
     lines = noted_lines(ran.harness.moments[-1].rows)
     return lines.get(request) if request else next(iter(lines.values()), None)
-
-
-def _steps(harness: Harness, violation: Violation) -> tuple[TraceStep, ...]:
-    """Every step of the run; the last one breaks the promise."""
-    moments = harness.moments or [Moment()]
-    steps = []
-    for number, moment in enumerate(moments):
-        lines = [RequestLine.of(d) for d in moment.decisions]
-        last = moment is moments[-1]
-        if last and not lines:
-            lines = [_line(harness, request.request_id) for request in harness.everyone]
-        decided = in_words(moment.decisions) or ("raised" if last else "nothing to schedule")
-        events, booked = _told(moment.events), _told(moment.booked)
-        broken = violation if last else None
-        steps.append(TraceStep(number, 0, tuple(lines), decided, events, broken, booked))
-    return tuple(steps)
-
-
-def _told(sentences: Iterable[Told]) -> tuple[str, ...]:
-    return tuple(sentence.format(*values) for sentence, values in sentences)
-
-
-def _line(harness: Harness, name: str) -> RequestLine:
-    """A request whose step ended in an exception: its counters before, and no decision."""
-    was = harness.before.get(name) or harness.view(harness.scheduler.requests[name])
-    return RequestLine(
-        name,
-        int(was.num_tokens),
-        int(was.num_computed_tokens),
-        int(was.num_output_placeholders),
-        int(was.num_spec_tokens),
-        0,
-        0,
-        False,
-        "raised",
-        "",
-    )
-
-
-def in_words(decisions: list[Decision]) -> str:
-    """What a step decided."""
-    return "; ".join(
-        f"{d.request_id} {d.reason}: {d.num_scheduled_tokens} rows, {d.num_draft_tokens} drafts"
-        if d.outcome == SCHEDULED
-        else f"{d.request_id} {d.outcome}: {d.reason}"
-        for d in decisions
-    )
-
-
-def clean(text: str, limit: int = 200) -> str:
-    """Text from a source, made safe to print: one line, no control characters, not long."""
-    safe = "".join(c if c.isprintable() else " " for c in text)
-    return safe if len(safe) <= limit else safe[: limit - 3] + "..."

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from proofs.source.classes import COUNTERS, Class, Comparison, classify, possible
-from proofs.source.concrete import NotReplayed, in_words, run
+from proofs.source.concrete import NotReplayed, run
 from proofs.source.concrete import rows_line as line_of
 from proofs.source.differences import CHANGED, Difference, DiffReport, Half, Same
 from proofs.source.errors import Rejected, SourceError, Unprofiled
@@ -24,9 +24,10 @@ from proofs.source.loader import Loaded, Text, load
 from proofs.source.profile import profile_for
 from proofs.source.scenarios import Shape, Task, shapes
 from proofs.source.sides import Side, counted_differently, look, scheduled_differently
+from proofs.source.telling import in_words, known_config, worded
 from proofs.source.words import POPULATIONS, TELLING, Subject
 from proofs.symbolic import Exploration, Limits, Path
-from proofs.trace import RequestLine, config_to_json
+from proofs.trace import RequestLine
 from proofs.verdict import ASYNC, MODES, PROVED, SYNC, UNDECIDED, Statistics
 from spec.logic import all_of, any_of, not_
 
@@ -201,7 +202,7 @@ def _example(comparison: Comparison, found: Class) -> Difference:
                 line_of(ran, found.request) if side.got_rows(found.request) else None
             )
         )
-        lines = tuple(RequestLine.of(d) for d in side.decisions.values())
+        lines = tuple(RequestLine.of(worded(d)) for d in side.decisions.values())
         decided = side.outcome(found.request) if side.raised else _in_words(side)
         halves.append(Half(lines, decided, file, line))
     one, two = sides
@@ -216,7 +217,7 @@ def _example(comparison: Comparison, found: Class) -> Difference:
         tuple(mode for mode in (SYNC, ASYNC) if mode in found.modes),
         tuple(found.under),
         found.request,
-        config_to_json(one.harness.config),
+        known_config(one.harness),
         halves[0],
         halves[1],
     )
@@ -224,7 +225,7 @@ def _example(comparison: Comparison, found: Class) -> Difference:
 
 def _in_words(side: Side) -> str:
     """What a step decided, requests it did not look at included."""
-    told = [in_words(list(side.decisions.values()))]
+    told = [in_words(side.decisions.values())]
     names = (request.request_id for request in side.harness.everyone)
     told += [f"{name} not reached" for name in names if name not in side.decisions]
     return "; ".join(filter(None, told))

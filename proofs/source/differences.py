@@ -127,7 +127,7 @@ def _told(number: int, difference: Difference) -> list[str]:
     d = difference
     knobs = ("max_model_len", "num_spec_tokens", "num_sampled_tokens_per_step")
     optional = ("long_prefill_token_threshold", "draft_slots")
-    shown = [f"{k} = {d.config[k]}" for k in (*knobs, *(o for o in optional if d.config[o]))]
+    shown = [f"{k} = {d.config[k]}" for k in (*knobs, *(o for o in optional if d.config.get(o)))]
     told = [f"{number}. {d.sentence}"]
     if d.conditions:
         told.append(f"   where {', '.join(d.conditions)}")

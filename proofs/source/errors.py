@@ -10,6 +10,12 @@ CANNOT_TELL = 3
 """Exit status: the input may be fine, but nothing can be said about it here and now."""
 
 
+def clean(text: str, limit: int = 200) -> str:
+    """Text from a source, made safe to print: one line, no control characters, not long."""
+    safe = "".join(c if c.isprintable() else " " for c in text)
+    return safe if len(safe) <= limit else safe[: limit - 3] + "..."
+
+
 class SourceError(Exception):
     """The source cannot be checked; the message is one line: what is missing and what to do."""
 
@@ -37,7 +43,11 @@ class Gap:
     """The line of the profile that would settle it."""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: the profile does not know {self.attribute}"
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return (
+            f"{place}: the profile does not know {self.attribute}; "
+            f"a row for --profile that settles it: {self.settle}"
+        )
 
 
 class Unprofiled(Exception):

@@ -26,7 +26,7 @@ from proofs.source.names import FORBIDDEN_ATTRIBUTES, FORBIDDEN_MODULES, FORBIDD
 MAX_BYTES = 2_000_000
 MAX_NODES = 400_000
 MAX_DEPTH = 80
-MAX_LITERAL = 10**12
+MAX_LITERAL = 2**64
 
 DUNDER_NAMES = frozenset({"__name__"})
 DUNDER_ATTRIBUTES = frozenset({"__init__", "__name__"})

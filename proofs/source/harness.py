@@ -19,7 +19,7 @@ from proofs.source.requests import (
     RequestStatus,
     sequence,
 )
-from proofs.source.state import Features, Moment, View, arbitrary_config
+from proofs.source.state import Features, Moment, View, arbitrary_config, knows
 from proofs.source.stubs import Stub
 from proofs.source.world import Context, World
 from proofs.verdict import ASYNC, SYNC
@@ -75,10 +75,15 @@ class Harness:
         """Take a named assumption for granted."""
         self.world.assume(assumption, *arguments)
 
+    def moment(self) -> Moment:
+        """A step begins: what the trace will show of it."""
+        self.moments.append(Moment(hits=self.world.hits, matches=self.world.matches))
+        return self.moments[-1]
+
     def record(self, seen: Any, decisions: list[Decision]) -> None:
         """Keep what a step decided, for the trace."""
         if not self.moments:
-            self.moments.append(Moment())
+            self.moment()
         self.moments[-1].rows, self.moments[-1].decisions = seen.rows, decisions
 
     # -- requests ------------------------------------------------------------------------------
@@ -212,6 +217,11 @@ class Harness:
     def tracks_flight(self) -> bool:
         """Whether the text counts rows in flight (since 0.27)."""
         return "num_stale_output_tokens" in self.loaded.mentioned
+
+    @property
+    def knows_draft_slots(self) -> bool:
+        """Whether the text reads D (since 0.28)."""
+        return knows(self.loaded.mentioned, "draft_slots")
 
     # -- the scheduler's own state ---------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from proofs.source.errors import Gap, Unprofiled
 from proofs.source.profile import Profile, Row, settling_line
@@ -43,6 +43,10 @@ class Host:
         self.arities = arities
         """Method name → how many values the text unpacks its answer into."""
         self.files: set[str] = set()
+        self.called: frozenset[str] = frozenset()
+        """Names the texts call as methods."""
+        self.opened: frozenset[str] = frozenset()
+        """Names of attributes of which the texts read attributes."""
         self.gaps: list[Gap] = []
         """What the profile did not know, in this run."""
         self.world: World | None = None
@@ -100,7 +104,9 @@ class Host:
 
     def unprofiled(self, attribute: str) -> NoReturn:
         """The text asked for something without a row: this path is undecided."""
-        gap = Gap(attribute, *self.position(), settling_line(attribute))
+        name = attribute.rpartition(".")[2]
+        row = settling_line(attribute, name in self.called, name in self.opened)
+        gap = Gap(attribute, *self.position(), row)
         self.gaps.append(gap)
         if self.world is not None:
             self.world.context.unsupported(str(gap))
@@ -133,6 +139,11 @@ class _NotingDict(dict[Any, Any]):
     def lines__(self) -> dict[Any, int]:
         """Key → line of the text."""
         return self.__lines
+
+
+def is_plain_dict(value: object) -> TypeGuard[dict[Any, Any]]:
+    """Whether reading a dictionary runs nothing of the text."""
+    return type(value) in (dict, _NotingDict)
 
 
 def noted_lines(rows: Any) -> dict[Any, int]:

@@ -10,66 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from proofs.clauses import SERVES
-from proofs.source.concrete import NotReplayed, clean, replay
-from proofs.source.errors import Gap, Rejected
-from proofs.source.goals import UNLESS, Goal
-from proofs.source.harness import CLAUSE, UNJUDGED, Harness
+from proofs.source.conclude import findings_about
+from proofs.source.errors import Rejected, clean
+from proofs.source.goals import Goal
+from proofs.source.harness import UNJUDGED, Harness
 from proofs.source.host import RAN_ON, Host, RanOn
 from proofs.source.loader import Loaded
+from proofs.source.outcome import Candidate, Outcome, Topic
+from proofs.source.raised import INVARIANT as ASSERT
 from proofs.source.scenarios import Task
-from proofs.source.verdicts import NOT_SHOWN, Finding
+from proofs.source.sites import site_of
+from proofs.source.verdicts import Finding
 from proofs.symbolic import Exploration, Limits, Path, Proved, Refuted, evaluate
 from proofs.symbolic import Undecided as Unknown
-from proofs.verdict import ASYNC, PROVED, SYNC, UNDECIDED, VIOLATED, Statistics
+from proofs.verdict import ASYNC, SYNC, Statistics
 from spec.invariants import IDS
 from spec.logic import all_of, not_
 
-ASSERT = "no-reachable-assert"
 AMBIGUOUS = (AttributeError, NameError)
 """Exceptions that may come from the profile as well as from the text."""
 SIZES = ("max_model_len", "num_spec_tokens", "long_prefill_token_threshold")
 """Knobs made small first in a counterexample."""
-
-
-@dataclass
-class Candidate:
-    """A counterexample the solver proposed, with what makes it small."""
-
-    task: Task
-    answers: Mapping[str, int]
-    size: tuple[int, ...]
-
-
-@dataclass
-class Outcome:
-    """What is known about one mode so far."""
-
-    enough: frozenset[str] | None = None
-    """Invariants of which one counterexample each is all that is wanted; None: look everywhere."""
-    claims: bool = True
-    """Whether the catalogue's claims are put, or only the clauses."""
-    candidates: dict[tuple[str, str], Candidate] = field(default_factory=dict)
-    """(invariant id, task name) → the smallest counterexample seen."""
-    broken: set[str] = field(default_factory=set)
-    """Clauses some path breaks."""
-    doubts: list[str] = field(default_factory=list)
-    """Why nothing is proved."""
-    doubtful: dict[str, str] = field(default_factory=dict)
-    """Invariant id → why this one is not proved."""
-    gaps: dict[Gap, None] = field(default_factory=dict)
-    used: dict[str, set[str]] = field(default_factory=dict)
-    """Invariant id → names of tracked hypotheses its proof used."""
-    spoken: set[str] = field(default_factory=set)
-    statistics: Statistics = field(default_factory=Statistics)
-
-    @property
-    def satisfied(self) -> bool:
-        """Whether everything wanted was found."""
-        return self.enough is not None and self.enough <= {name for name, _ in self.candidates}
 
 
 def check_mode(
@@ -102,9 +66,10 @@ def check_mode(
     dropped = tuple(sorted(everything - kept)) if inductive else ()
     mode = ASYNC if tasks[0].features.async_scheduling else SYNC
     findings = [
-        _finding(loaded, outcome, invariant, mode, scope, kept)
+        finding
         for invariant in IDS
         if invariant in outcome.spoken or invariant == ASSERT or outcome.doubts
+        for finding in findings_about(loaded, outcome, invariant, mode, scope, kept)
     ]
     return findings, dropped, statistics
 
@@ -173,7 +138,9 @@ def _judge(
         if doubt is not None or harness is None:
             outcome.doubts.append(doubt or f"the scheduler cannot be built: {path.error}")
         else:
-            _propose(path, task, harness, ASSERT, True, outcome)
+            site = site_of(loaded, path.error)
+            assert site is not None, "`from_profile` doubts what the text did not raise"
+            _propose(path, task, harness, (ASSERT, site.name), True, outcome)
         return
     assert harness is not None
     wanted = [g for g in path.value or [] if outcome.claims or g.claim is None]
@@ -189,7 +156,7 @@ def _judge(
                 outcome.broken.add(goal.name)
             elif isinstance(answer, Refuted):
                 broken = all_of(not_(goal.formula), *granted.values())
-                _propose(path, task, harness, goal.invariant, broken, outcome)
+                _propose(path, task, harness, (goal.invariant, ""), broken, outcome)
             else:
                 assert isinstance(answer, Unknown)
                 outcome.doubtful[goal.invariant] = answer.reason
@@ -210,14 +177,16 @@ def _propose(
     path: Path[list[Goal]],
     task: Task,
     harness: Harness,
-    invariant: str,
+    topic: Topic,
     doubt: Any,
     outcome: Outcome,
 ) -> None:
     """Keep the path's smallest counterexample, if it is smaller than the one known."""
+    if outcome.enough is not None and topic not in outcome.enough:
+        return
     config = harness.config
     order: list[Any] = [getattr(config, name) for name in SIZES]
-    known = outcome.candidates.get((invariant, task.name))
+    known = outcome.candidates.get((topic, task.name))
     if known is not None:
         length, drafts = order[0], order[1]
         best = known.size
@@ -228,7 +197,7 @@ def _propose(
     model = path.minimize(doubt, order)
     if model is not None:
         size = tuple(int(evaluate(term, model)) for term in order)
-        outcome.candidates[invariant, task.name] = Candidate(task, model, size)
+        outcome.candidates[topic, task.name] = Candidate(task, model, size)
 
 
 def from_profile(loaded: Loaded, error: BaseException) -> str | None:
@@ -242,40 +211,3 @@ def from_profile(loaded: Loaded, error: BaseException) -> str | None:
     if not inside or call or isinstance(error, AMBIGUOUS):
         return f"{where}: {type(error).__name__}: {clean(str(error))} (text or profile?)"
     return None
-
-
-# -- concluding ------------------------------------------------------------------------------------
-
-
-def _finding(
-    loaded: Loaded,
-    outcome: Outcome,
-    invariant: str,
-    mode: str,
-    scope: str,
-    kept: frozenset[str],
-) -> Finding:
-    """The verdict on one invariant."""
-    failures: list[str] = []
-    proposed = [c for (about, _), c in outcome.candidates.items() if about == invariant]
-    for candidate in sorted(proposed, key=lambda c: (c.task.features.count, c.size)):
-        try:
-            trace = replay(loaded, candidate.task, candidate.answers, invariant, kept)
-        except NotReplayed as failure:
-            failures.append(f"{candidate.task.name}: not replayed: {failure}")
-            continue
-        return Finding(invariant, mode, VIOLATED, scope, trace, NOT_SHOWN)
-    reasons = [*outcome.doubts, *failures, outcome.doubtful.get(invariant, "")]
-    reason = next(filter(None, reasons), "")
-    used = outcome.used.get(invariant, set())
-    return Finding(
-        invariant,
-        mode,
-        UNDECIDED if reason else PROVED,
-        scope,
-        reason=reason,
-        assumptions=tuple(sorted(n for n in used if ":" not in n)),
-        waivers=tuple(sorted(n.removeprefix(UNLESS) for n in used if n.startswith(UNLESS))),
-        clauses=tuple(sorted(n.removeprefix(CLAUSE) for n in used if n.startswith(CLAUSE))),
-        gaps=tuple(outcome.gaps) if reason else (),
-    )

@@ -25,6 +25,14 @@ class Source:
 
     name: str
     texts: tuple[Text, ...]
+    folder: str = ""
+    """Where the files lie in their repository (or below the working directory): code scanning and
+    annotations know a file by this path only."""
+
+    def path_of(self, file: str) -> str:
+        """The path of one of the texts, by its name."""
+        mine = any(text.name == file for text in self.texts)
+        return str(PurePosixPath(self.folder) / file) if mine else file
 
 
 def read_source(given: str) -> Source:
@@ -39,7 +47,7 @@ def read_source(given: str) -> Source:
     if path.is_dir():
         return _directory(path)
     if path.is_file():
-        return Source(given, tuple(_siblings(path.parent, path.name)))
+        return _in_folder(given, path)
     if path.exists():
         raise SourceError(f"{given}: not a regular file")
     revision, colon, inside = given.partition(":")
@@ -66,9 +74,9 @@ def _directory(path: Path) -> Source:
     """A checkout: the usual place, or the only scheduler file in it."""
     usual = path / FOLDER
     if (usual / SCHEDULER).is_file():
-        return Source(str(usual / SCHEDULER), tuple(_siblings(usual, SCHEDULER)))
+        return _in_folder(str(usual / SCHEDULER), usual / SCHEDULER)
     if (path / SCHEDULER).is_file():
-        return Source(str(path / SCHEDULER), tuple(_siblings(path, SCHEDULER)))
+        return _in_folder(str(path / SCHEDULER), path / SCHEDULER)
     found = sorted(
         file for file in path.rglob("*scheduler*.py") if "test" not in file.name and _defines(file)
     )
@@ -77,7 +85,22 @@ def _directory(path: Path) -> Source:
     if len(found) > 1:
         names = ", ".join(str(file.relative_to(path)) for file in found[:4])
         raise SourceError(f"{path}: several scheduler files ({names}); name the one to check")
-    return Source(str(found[0]), tuple(_siblings(found[0].parent, found[0].name)))
+    return _in_folder(str(found[0]), found[0])
+
+
+def _in_folder(name: str, file: Path) -> Source:
+    """One file with its siblings."""
+    return Source(name, tuple(_siblings(file.parent, file.name)), _folder_of(file))
+
+
+def _folder_of(file: Path) -> str:
+    """A file's folder relative to its repository, or else to the working directory."""
+    folder = file.absolute().parent
+    roots = [above for above in (folder, *folder.parents) if (above / ".git").exists()]
+    for root in (*roots[:1], Path.cwd()):
+        if folder.is_relative_to(root):
+            return folder.relative_to(root).as_posix()
+    return folder.as_posix()
 
 
 def _defines(file: Path) -> bool:
@@ -172,7 +195,7 @@ def _revision(revision: str, inside: str, checkout: Path) -> Source:
                 f"{revision}:{inside}: git knows no such file (in {checkout}); "
                 "check the revision and the path"
             )
-    return Source(f"{revision}:{inside}", tuple(texts))
+    return Source(f"{revision}:{inside}", tuple(texts), str(folder))
 
 
 def _show(checkout: Path, what: str) -> bytes | None:

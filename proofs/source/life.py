@@ -15,7 +15,7 @@ from proofs.source.goals import Goal, goals_about
 from proofs.source.harness import Harness
 from proofs.source.observe import Step, booking, request_state
 from proofs.source.requests import Request, RequestStatus, sequence
-from proofs.source.scenarios import MOST_SAMPLED, Scenario
+from proofs.source.scenarios import BOOKED, MOST_SAMPLED, PROPOSED, Scenario
 from proofs.source.state import Moment
 from proofs.source.stubs import Record
 from spec import assumptions as spec_world
@@ -66,16 +66,11 @@ class _Life:
 
     def _step(self, number: int, last: bool) -> list[Goal]:
         h = self.h
-        moment = Moment()
-        h.moments.append(moment)
-        self._arrivals(number, last, moment)
         h.world.next_step()
+        moment = h.moment()
+        self._arrivals(number, last, moment)
         h.snapshot()
-        try:
-            output = h.scheduler.schedule()
-        finally:
-            for name, hit in h.world.hits.items():
-                moment.events.append(("prefix hit of {}: {} tokens", (name, hit)))
+        output = h.scheduler.schedule()
         seen = Step(h, output)
         decisions = seen.decisions()
         h.record(seen, decisions)
@@ -118,7 +113,7 @@ class _Life:
                 request.priority = h.context.int(f"{name} priority", 0, 1)
             h.everyone.append(request)
             h.scheduler.add_request(request)
-            told = "{} arrives: prompt {}, max_tokens {}"
+            told = "{} arrives: {:prompt token}, max_tokens {}"
             told += ", priority {}" if h.features.priority else ""
             moment.events.append((told, (name, prompt, most, request.priority)))
         if h.features.connector:
@@ -127,7 +122,7 @@ class _Life:
                     name = request.request_id
                     if bool(h.context.bool(f"{name} KV load is done at {number}")):
                         h.scheduler.finished_recving_kv_req_ids.add(name)
-                        moment.events.append(("the KV of {} is loaded", (name,)))
+                        moment.events.append(("KV of {} has arrived", (name,)))
 
     # -- output --------------------------------------------------------------------------------
 
@@ -145,7 +140,8 @@ class _Life:
         host = h.loaded.host
         h.scheduler.update_from_output(output, Record(host, "ModelRunnerOutput", answer))
         moment.booked += [
-            ("{}: {} tokens come back", told) for told in zip(names, counts, strict=True)
+            (BOOKED, (share.request.request_id, count, share.request.num_tokens))
+            for share, count in zip(shares, counts, strict=True)
         ]
         goals: list[Goal] = []
         for share, was_running in zip(shares, alive, strict=True):
@@ -174,7 +170,7 @@ class _Life:
         h.assume(spec_world.DRAFTS_AT_MOST_K, h.config, proposed)
         made = {"req_ids": [name], "draft_token_ids": [sequence(proposed, 1)]}
         h.scheduler.update_draft_token_ids(Record(h.loaded.host, "DraftTokenIds", made))
-        moment.booked.append(("{}: {} drafts proposed", (name, proposed)))
+        moment.booked.append((PROPOSED, (proposed, name)))
 
 
 def _samples(request: Request) -> bool:

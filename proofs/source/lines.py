@@ -8,6 +8,7 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
+from proofs.source.entries import ENTRY
 from proofs.source.loader import Loaded
 
 BRANCHES = 12
@@ -36,6 +37,8 @@ class Tracer:
         """Frame number → index of the line it executed last."""
         self._changes: dict[tuple[int, str], list[tuple[int, Any]]] = {}
         self._frames: dict[int, int] = {}
+        self._deciding: set[int] = set()
+        """Numbers of the frames of ``schedule``."""
         self._count = 0
         self._last: dict[int, dict[str, Any]] = {}
 
@@ -65,6 +68,8 @@ class Tracer:
         if known is None:
             self._count += 1
             known = self._frames[id(frame)] = self._count
+            if frame.f_code.co_name == ENTRY:
+                self._deciding.add(known)
         return known
 
     def _note(self, frame: FrameType, number: int) -> None:
@@ -87,7 +92,7 @@ class Tracer:
     def behind(self, stored: int | None) -> tuple[str, int]:
         """The line that gave the rows stored at a line their value.
 
-        Without rows: the last ``break`` or ``continue`` executed, which left the request out.
+        Without rows: the last ``break`` or ``continue`` of ``schedule``, which left it out.
         """
         if not self._executed:
             return "", 0
@@ -95,7 +100,7 @@ class Tracer:
             file, line, number = self._executed[index]
             known = self._layouts[file]
             if stored is None:
-                if line in known.exits:
+                if line in known.exits and number in self._deciding:
                     return file, line
                 continue
             if known.first(line) != known.first(stored):

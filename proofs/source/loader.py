@@ -70,6 +70,7 @@ def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> 
     nodes = {file: list(ast.walk(tree)) for file, tree in trees.items()}
     host = Host(profile, _arities(chain.from_iterable(nodes.values())))
     host.files = set(trees)
+    host.called, host.opened = _uses(chain.from_iterable(nodes.values()))
     defined: dict[str, Any] = {}
     for text in texts:
         # The gate has passed this text; the tree kept for reports must stay as it was read.
@@ -211,6 +212,17 @@ def _arities(nodes: Iterable[ast.AST]) -> dict[str, int]:
         and isinstance(node.value.func, ast.Attribute)
         and isinstance(node.targets[0], ast.Tuple)
     }
+
+
+def _uses(nodes: Iterable[ast.AST]) -> tuple[frozenset[str], frozenset[str]]:
+    """Names of attributes that are called somewhere, and of those whose attributes are read."""
+    called, opened = set(), set()
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            called.add(node.func.attr)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+            opened.add(node.value.attr)
+    return frozenset(called), frozenset(opened)
 
 
 def _state(nodes: Mapping[str, list[ast.AST]]) -> dict[str, tuple[str, int]]:

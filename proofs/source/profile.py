@@ -123,7 +123,14 @@ def parse(table: str) -> list[Row]:
     return rows
 
 
-def settling_line(attribute: str) -> str:
-    """The row a user would add for an unknown attribute."""
-    kind, value = ("call", "None") if attribute.endswith("()") else ("const", "None")
+def settling_line(attribute: str, called: bool = False, opened: bool = False) -> str:
+    """The row a user would add for an unknown attribute.
+
+    Args:
+        called: the text calls it.
+        opened: the text reads attributes of it, for which it will need rows too.
+    """
+    kind, value = ("object", "") if opened else ("const", "None")
+    if called or attribute.endswith("()"):
+        attribute, kind, value = attribute.removesuffix("()") + "()", "call", "None"
     return f"{attribute} | {kind} | {value} | | | why this choice is sound"

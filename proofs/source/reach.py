@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from proofs.replay import count
 from proofs.source.concrete import NotReplayed, replay
 from proofs.source.host import RanOn
-from proofs.source.induct import Outcome, explore
+from proofs.source.induct import explore
 from proofs.source.life import life
 from proofs.source.loader import Loaded
+from proofs.source.outcome import Outcome, Topic
 from proofs.source.scenarios import Task
 from proofs.source.state import Features
 from proofs.source.verdicts import REACHABLE, Finding
@@ -69,7 +71,7 @@ class Corner:
             config["long_prefill_token_threshold"] > 0,
             config["num_sampled_tokens_per_step"] == 0,
             bool(config["enable_chunked_prefill"]),
-            config["draft_slots"] > 0,
+            config.get("draft_slots", 0) > 0,
             "booking" in name,
             bool(refused),
         )
@@ -126,26 +128,26 @@ def with_executions(loaded: Loaded, findings: Iterable[Finding], seconds: float)
     for finding in findings:
         if finding.verdict == VIOLATED and finding.trace is not None:
             groups.setdefault(Corner.of(finding), []).append(finding)
-    found: dict[tuple[str, str], Trace] = {}
+    found: dict[tuple[str, Topic], Trace] = {}
     end = perf_counter() + MOST_SECONDS
     for corner, members in groups.items():
-        wanted = {finding.invariant for finding in members}
+        wanted = {(finding.invariant, finding.site) for finding in members}
         traces = search(loaded, corner, wanted, min(seconds * len(members), end - perf_counter()))
-        found |= {(finding.mode, name): t for finding in members[:1] for name, t in traces.items()}
+        found |= {(members[0].mode, topic): trace for topic, trace in traces.items()}
     return [
         replace(finding, trace=found[key], reachability=REACHABLE)
-        if (key := (finding.mode, finding.invariant)) in found
+        if (key := (finding.mode, (finding.invariant, finding.site))) in found
         else finding
         for finding in findings
     ]
 
 
 def search(
-    loaded: Loaded, corner: Corner, wanted: Iterable[str], seconds: float
-) -> Mapping[str, Trace]:
-    """Executions that break the wanted invariants, shallowest first."""
+    loaded: Loaded, corner: Corner, wanted: Iterable[Topic], seconds: float
+) -> Mapping[Topic, Trace]:
+    """Executions that break the wanted promises, shallowest first."""
     missing = set(wanted)
-    found: dict[str, Trace] = {}
+    found: dict[Topic, Trace] = {}
     end = perf_counter() + seconds
     for extra in corner.extras:
         for steps, requests in DEPTHS:
@@ -154,8 +156,8 @@ def search(
                 if not missing or left <= 0:
                     return found
                 ranges = corner.ranges(requests, longest, extra)
-                name = f"from add_request: {steps} steps, {requests} requests"
-                play = life(steps, requests, frozenset(missing), corner.books)
+                name = f"from add_request: {count(steps, 'step')}, {count(requests, 'request')}"
+                play = life(steps, requests, {invariant for invariant, _ in missing}, corner.books)
                 task = Task(name, play, corner.features, tuple(ranges.items()))
                 traces = _tried(loaded, task, missing, Limits(paths=20_000, seconds=left))
                 found |= traces
@@ -164,8 +166,8 @@ def search(
 
 
 def _tried(
-    loaded: Loaded, task: Task, missing: Iterable[str], limits: Limits
-) -> Mapping[str, Trace]:
+    loaded: Loaded, task: Task, missing: Iterable[Topic], limits: Limits
+) -> Mapping[Topic, Trace]:
     """One depth and length: the executions found, run again on integers."""
     outcome = Outcome(enough=frozenset(missing))
     try:
@@ -173,9 +175,10 @@ def _tried(
     except RanOn:  # pragma: no cover - the one-step check has refused such a text before
         return {}
     traces = {}
-    for (invariant, _), candidate in outcome.candidates.items():
+    for (topic, _), candidate in outcome.candidates.items():
+        invariant, site = topic
         try:
-            traces[invariant] = replay(loaded, task, candidate.answers, invariant)
+            traces[topic] = replay(loaded, task, candidate.answers, invariant, site=site)
         except NotReplayed:
             continue
     return traces

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from proofs.source.errors import SourceError
-from proofs.source.fetch import PADDED, base_texts, fetch_release
+from proofs.source.fetch import PADDED, SCHEDULER, base_texts, fetch_release
 from proofs.source.inputs import read_source
 from proofs.source.sandbox import Job, Limit, check_in_sandbox
 from proofs.source.verdicts import Finding, SourceReport
@@ -101,11 +101,24 @@ def _cell(findings: Iterable[Finding]) -> str:
     found = list(findings)
     violated = [f for f in found if f.verdict == VIOLATED]
     if violated:
-        only = f" {violated[0].mode}" if len(violated) < len(found) else ""
-        return f"VIOLATED :{violated[0].line}{only}"
+        lines = ",".join(dict.fromkeys(_place(f) for f in sorted(violated, key=_order)))
+        modes = {f.mode for f in violated}
+        only = f" {violated[0].mode}" if modes != {f.mode for f in found} else ""
+        return f"VIOLATED {lines}{only}"
     if any(f.verdict == UNDECIDED for f in found):
         return UNDECIDED
     return "ok" if any(f.verdict == PROVED for f in found) else "-"
+
+
+def _order(finding: Finding) -> tuple[bool, int]:
+    return not _place(finding).startswith(":"), finding.line or 0
+
+
+def _place(finding: Finding) -> str:
+    """The line behind a violation; with its file where that is not the scheduler's own."""
+    source = finding.trace.source if finding.trace is not None else None
+    file = SCHEDULER if source is None else str(source["file"])
+    return f"{'' if file == SCHEDULER else file}:{finding.line or '?'}"
 
 
 def releases_matrix(

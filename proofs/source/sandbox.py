@@ -4,6 +4,9 @@ The gate and the stubs already keep a text from anything outside its own data.  
 assumes that they failed: it has no network, may not open, start or import anything once its own
 modules are loaded, and is limited in memory and processor time.  What comes back is data (JSON),
 and the parent stops waiting after a wall-clock limit.
+
+A text that was caught at something is *rejected*.  One whose check ran into a limit may be fine:
+it is *undecided*.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import Any, Generic, TypeVar
 from proofs.source.differences import DiffReport
 from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.loader import Text
-from proofs.source.verdicts import SourceReport, joined
+from proofs.source.verdicts import SourceReport, joined, undecided
 from proofs.verdict import MODES, Statistics
 
 R = TypeVar("R")
@@ -93,7 +96,10 @@ def _checked(job: Job, limit: Limit | None) -> SourceReport:
     def refused(why: str) -> SourceReport:
         return SourceReport(job.name, job.version, (), Statistics(), rejected=f"rejected: {why}")
 
-    work = _Work("job", asdict(job), job.name, refused, SourceReport.from_json)
+    def stopped(why: str) -> SourceReport:
+        return undecided(job.name, None if job.base else job.version, job.modes, why)
+
+    work = _Work("job", asdict(job), job.name, refused, stopped, SourceReport.from_json)
     return _in_child(work, limit or Limit())
 
 
@@ -107,8 +113,11 @@ def diff_in_sandbox(pair: Pair, limit: Limit | None = None) -> DiffReport:
     def refused(why: str) -> DiffReport:
         return DiffReport(*pair.names, "", (), (), rejected=f"rejected: {why}")
 
+    def stopped(why: str) -> DiffReport:
+        return DiffReport(*pair.names, "nothing was compared", (), (), undecided=(why,))
+
     name = " -> ".join(pair.names)
-    work = _Work("pair", asdict(pair), name, refused, DiffReport.from_json)
+    work = _Work("pair", asdict(pair), name, refused, stopped, DiffReport.from_json)
     return _in_child(work, limit or Limit())
 
 
@@ -120,6 +129,9 @@ class _Work(Generic[R]):
     data: dict[str, Any]
     name: str
     refused: Callable[[str], R]
+    """The answer about a text caught at something."""
+    stopped: Callable[[str], R]
+    """The answer about a text whose check ran into a limit."""
     read: Callable[[dict[str, Any]], R]
 
 
@@ -144,7 +156,7 @@ def _in_child(work: _Work[R], limit: Limit) -> R:
         request = json.dumps({work.kind: work.data, "limit": asdict(limit)}).encode()
         answer, said = child.communicate(request, timeout=limit.wall_seconds)
     except subprocess.TimeoutExpired:
-        return work.refused(f"did not finish within {limit.wall_seconds:g} s")
+        return work.stopped(f"the check did not finish within {limit.wall_seconds:g} s")
     finally:
         if child.poll() is None:
             child.kill()
@@ -155,17 +167,19 @@ def _in_child(work: _Work[R], limit: Limit) -> R:
 def _read(work: _Work[R], limit: Limit, status: int, answer: bytes, said: bytes) -> R:
     """What the child's answer means."""
     if status in (-signal.SIGXCPU, -signal.SIGKILL):
-        return work.refused(f"used more than {limit.cpu_seconds} s of processor time")
+        return work.stopped(f"the check used more than {limit.cpu_seconds} s of processor time")
     if status < 0:
-        return work.refused(f"ended by signal {-status}")
+        return work.stopped(f"the check ended by signal {-status}")
     if len(answer) > MAX_REPORT:
-        return work.refused("reports without end")
+        return work.stopped(f"the report is longer than {MAX_REPORT} bytes")
     try:
         data = json.loads(answer)
         if "error" in data:
             raise SourceError(str(data["error"]), int(data["status"]))
         if "refused" in data:
             return work.refused(str(data["refused"]))
+        if "stopped" in data:
+            return work.stopped(str(data["stopped"]))
         return work.read(data["report"])
     except (ValueError, KeyError, TypeError):
         last = said.decode(errors="replace").strip().splitlines()[-1:] or ["no answer"]

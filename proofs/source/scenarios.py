@@ -25,6 +25,10 @@ Scenario = Callable[[Harness], list[Goal]]
 Arrangement = Callable[[Harness], None]
 """Builds an arbitrary state of some shape."""
 
+BOOKED = "output of {} booked: {:token}, {} in all"
+STOPPED = "{} samples its stop token"
+PROPOSED = "{:draft} proposed for {}"
+
 MOST_SAMPLED = 3
 """Tokens one request may get back from one step; the text's own loop appends them one by one."""
 
@@ -77,6 +81,7 @@ def scheduled(h: Harness) -> list[Goal]:
     """Call ``schedule()`` on the state built so far, and claim everything about it."""
     h.arbitrary_state()
     h.snapshot()
+    h.moment()
     output = h.scheduler.schedule()
     seen = Step(h, output)
     decisions = seen.decisions()
@@ -190,12 +195,18 @@ def update(h: Harness, request: Request, rows: Any, drafts: Any, generated: int)
             "req_id_to_index": {name: 0},
         },
     )
+    moment = h.moment()
+    moment.only_books = True
     h.scheduler.update_from_output(step, output)
+    moment.booked.append((BOOKED, (name, generated, request.num_tokens)))
+    if h.world.stopped:
+        moment.booked.append((STOPPED, (name,)))
     if not h.features.async_scheduling and request.status is RequestStatus.RUNNING:
         proposed: Any = h.context.int("num_proposed_drafts", 0)
         h.assume(spec_world.DRAFTS_AT_MOST_K, h.config, proposed)
         made = {"req_ids": [name], "draft_token_ids": [sequence(proposed, 1)]}
         h.scheduler.update_draft_token_ids(Record(host, "DraftTokenIds", made))
+        moment.booked.append((PROPOSED, (proposed, name)))
 
 
 def _after_booking(h: Harness, request: Request, samples: Any, was_running: bool) -> list[Goal]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,9 @@ class Features:
 
 
 Told = tuple[str, tuple[Any, ...]]
-"""A sentence with holes, and the values for them (numbers once it is run on integers)."""
+"""A sentence with holes, and the values for them (numbers once it is run on integers).
+
+``{:token}`` counts; a sentence whose first value is 0 is not told."""
 
 
 @dataclass(slots=True)
@@ -39,10 +41,16 @@ class Moment:
     decisions: list[Decision] = field(default_factory=list)
     rows: Any = None
     """The text's own record of rows, by request."""
+    hits: Mapping[str, Any] = field(default_factory=dict)
+    """Request id → tokens the prefix cache had of it."""
+    matches: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    """Request id → tokens the connector had of it, and whether it loads them by itself."""
     events: list[Told] = field(default_factory=list)
     """What happened before the decisions."""
     booked: list[Told] = field(default_factory=list)
     """What came back after them."""
+    only_books: bool = False
+    """Whether nothing is decided in it: only output comes back."""
 
 
 @dataclass(slots=True)
@@ -91,12 +99,15 @@ KNOB_IN_TEXT = {"draft_slots": "max_num_new_slots_for_drafting"}
 """Knobs newer than the oldest release → the attribute through which a text reads them."""
 
 
+def knows(mentioned: Collection[str], knob: str) -> bool:
+    """Whether a text that reads these attributes reads the knob."""
+    return KNOB_IN_TEXT.get(knob, "") in {"", *mentioned}
+
+
 def arbitrary_config(context: Context, features: Features, mentioned: Collection[str]) -> Config:
     """Every knob symbolic that the text reads; the flags that name a scenario concrete."""
     knobs: dict[str, Any] = {
-        knob.name: context.int(knob.name, knob.low, knob.high)
-        if KNOB_IN_TEXT.get(knob.name, "") in {"", *mentioned}
-        else 0
+        knob.name: context.int(knob.name, knob.low, knob.high) if knows(mentioned, knob.name) else 0
         for knob in KNOBS
     }
     if features.mamba or features.connector:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from proofs.source.errors import Gap
 from proofs.trace import RequestLine, Trace, TraceStep, Violation
 from proofs.verdict import PROVED, UNDECIDED, VIOLATED, Statistics
+from spec.invariants import IDS
 
 REACHABLE = "reachable"
 """A real execution from ``add_request`` was found and replayed."""
 NOT_SHOWN = "not shown reachable"
 """The bounded search found none; the arbitrary state may not occur."""
+
+WORST_FIRST = (VIOLATED, UNDECIDED, PROVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,9 @@ class Finding:
     waivers: tuple[str, ...] = ()
     clauses: tuple[str, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    site: str = ""
+    """The statement that raises (``no-reachable-assert`` only); empty: any statement not named by
+    another finding."""
 
     @property
     def line(self) -> int | None:
@@ -50,7 +56,7 @@ class SourceReport:
     dropped: tuple[str, ...] = ()
     """Inductive clauses the source does not keep: proofs do without them."""
     rejected: str = ""
-    """Why the gate or the sandbox refused the source; then there are no findings."""
+    """Why the gate refused the source, or what it was caught at; then there are no findings."""
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -61,7 +67,7 @@ class SourceReport:
         seen = {finding.verdict for finding in self.findings}
         if not seen:
             return UNDECIDED
-        return next(v for v in (VIOLATED, UNDECIDED, PROVED) if v in seen)
+        return next(v for v in WORST_FIRST if v in seen)
 
     @property
     def exit_status(self) -> int:
@@ -69,11 +75,9 @@ class SourceReport:
         return 2 if self.rejected else {PROVED: 0, VIOLATED: 1, UNDECIDED: 3}[self.verdict]
 
     def finding(self, invariant: str, mode: str) -> Finding | None:
-        """One cell of the matrix."""
-        for found in self.findings:
-            if (found.invariant, found.mode) == (invariant, mode):
-                return found
-        return None
+        """One cell of the matrix: the worst of its findings."""
+        found = [f for f in self.findings if (f.invariant, f.mode) == (invariant, mode)]
+        return min(found, key=lambda f: WORST_FIRST.index(f.verdict), default=None)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, for ``json.dumps``."""
@@ -97,6 +101,18 @@ class SourceReport:
             rejected=str(data["rejected"]),
             notes=tuple(data["notes"]),
         )
+
+
+def undecided(
+    name: str, version: str | None, modes: Iterable[str], reason: str, gaps: tuple[Gap, ...] = ()
+) -> SourceReport:
+    """Nothing can be said about any invariant, for one reason."""
+    findings = tuple(
+        Finding(invariant, mode, UNDECIDED, "", reason=reason, gaps=gaps)
+        for mode in modes
+        for invariant in IDS
+    )
+    return SourceReport(name, version, findings, Statistics())
 
 
 def joined(reports: Sequence[SourceReport]) -> SourceReport:

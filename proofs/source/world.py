@@ -54,18 +54,21 @@ class World:
         """Waiting requests the step took from their queue."""
         self.hits: dict[str, Any] = {}
         """Request id → tokens found in the cache or by the connector in this step."""
+        self.matches: dict[str, tuple[Any, Any]] = {}
+        """Request id → tokens the connector has, and whether it loads them by itself."""
         self.served: list[str] = []
         """Requests for which the pool had blocks in this step, in order."""
         self.withdrawn: dict[str, set[str]] = {}
         """Request served and then preempted in this step → those whose rows it may have cut."""
-        self.events: list[str] = []
+        self.stopped = False
+        """Whether a stop token was sampled."""
         self._asked: defaultdict[str, int] = defaultdict(int)
         self._refused = ""
 
     def next_step(self) -> None:
         """A further step of the same run begins."""
         self.short, self.looked, self.skipped = set(), [], set()
-        self.hits, self.served, self.withdrawn = {}, [], {}
+        self.hits, self.matches, self.served, self.withdrawn = {}, {}, [], {}
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -162,6 +165,7 @@ class World:
         context.assume(load_async | within, spec_world.HIT_LEAVES_ONE.id)
         loaded = spec_world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local, matched)
         context.assume(implies(load_async, loaded), spec_world.LOAD_WITHIN_REQUEST.id)
+        self.matches[name] = matched, load_async
         return matched, load_async
 
     # -- data for the runner ---------------------------------------------------------------------
@@ -186,8 +190,7 @@ class World:
     def stop_token(self) -> bool:
         """Whether the runner sampled a stop token."""
         stopped = bool(self.context.bool(self.name("stop token")))
-        if stopped:
-            self.events.append("stop token")
+        self.stopped |= stopped
         return stopped
 
 

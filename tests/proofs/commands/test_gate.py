@@ -95,6 +95,13 @@ def test_a_bad_reference_is_refused_in_one_line(checkout: Path, reference: str) 
     assert "\n" not in str(refused.value)
 
 
+def test_files_may_stand_behind_the_documents() -> None:
+    _, ran = _gate({"check": 0}, "--output", "sarif=c", "a.py")
+    assert ran == [["check", "--source", "a.py", "--output", "sarif=c"]]
+    with pytest.raises(UsageError, match="name the changed"):
+        _gate({"check": 0}, "--output", "sarif=c")
+
+
 def test_several_schedulers_cannot_share_an_output() -> None:
     with pytest.raises(UsageError, match="one scheduler at a time"):
         _gate({"check": 0}, "a.py", "b.py", "--output", "sarif=c")

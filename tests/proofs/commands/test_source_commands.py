@@ -123,3 +123,38 @@ def test_releases_answers_with_its_status(
 
 def test_releases_needs_a_process() -> None:
     assert main(["releases", "--jobs", "0"]) == 2
+
+
+def test_a_check_out_of_time_is_a_document_of_undecided_obligations(
+    pair: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["check", "--source", pair[0], "--timeout", "0.01", "--format", "json"]
+    assert main(given) == 3
+    data = json.loads(capsys.readouterr().out)
+    assert data["verdict"] == UNDECIDED
+    assert {o["verdict"] for o in data["obligations"]} == {UNDECIDED}
+    assert {o["reason"] for o in data["obligations"]} == {"the check did not finish within 0.01 s"}
+
+
+def test_what_was_not_checked_is_said(
+    pair: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--source", pair[0], "--one-step"]) == 0
+    assert "async scheduling was not checked" in capsys.readouterr().err
+
+
+def test_every_assertion_is_an_obligation_in_the_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "s.py"
+    file.write_text(text(schedule="assert len(self.waiting) < 2", admit="assert rows < 3"))
+    saved = tmp_path / "traces"
+    given = ["check", "--source", str(file), "--format", "json", "--save-traces", str(saved)]
+    assert main([*given, "--only", "no-reachable-assert"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert {o["site"] for o in data["obligations"]} == {
+        "Scheduler.schedule: assert len(self.waiting) < 2",
+        "Scheduler.schedule: assert rows < 3",
+    }
+    assert {o["invariant"] for o in data["obligations"]} == {"no-reachable-assert"}
+    assert len(list(saved.iterdir())) == 2

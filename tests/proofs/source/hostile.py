@@ -85,11 +85,15 @@ AT_RUN_TIME: dict[str, dict[str, str]] = {
         "imports": "def repr_of(x):\n    return str(x)\n",
         "schedule": "str(self)",
     },
-    "grows a power": {"schedule": "x = 9\n        while x:\n            x = x * x * x * x * x * x"},
     "takes all memory": {"schedule": "x = [0] * 999999999999"},
     "takes all memory in a string": {"schedule": "x = 'x' * 99999999999"},
+}
+
+WITHOUT_END: dict[str, dict[str, str]] = {
+    "grows a power": {"schedule": "x = 9\n        while x:\n            x = x * x * x * x * x * x"},
     "computes a huge power": {"schedule": "x = 7 ** (7 ** 12)"},
 }
+"""Files that use up the processor's time in a few operations: nothing is known about them."""
 
 WITHOUT_EFFECT: dict[str, dict[str, str]] = {
     "changes a class it was given": {"schedule": "RequestStatus.is_finished = None"},

@@ -70,17 +70,28 @@ def test_an_unknown_attribute_is_undecided_with_line_and_row() -> None:
     (gap,) = report.findings[0].gaps
     assert gap.attribute == "kv_cache_manager.defragment"
     assert gap.line == line_of(content, "defragment")
-    assert gap.settle.startswith("kv_cache_manager.defragment | ")
+    assert gap.settle.startswith("kv_cache_manager.defragment() | call | ")
+    assert gap.settle in report.findings[0].reason
 
 
-def test_the_row_settles_it() -> None:
-    report = check_source(
-        texts(schedule="self.kv_cache_manager.defragment()"),
-        "mini",
-        modes=[SYNC],
-        profile="kv_cache_manager.defragment() | call | None | | | moves blocks, changes no count",
+@pytest.mark.parametrize(
+    ("use", "rows"),
+    [
+        ("self.kv_cache_manager.defragment()", 1),
+        ("self.vllm_config.fork_config", 1),
+        ("self.vllm_config.fork_config.knob", 2),
+        ("self.vllm_config.fork_config.get('knob')", 2),
+    ],
+)
+def test_the_rows_the_report_asks_for_settle_it(use: str, rows: int) -> None:
+    profile = ""
+    for _ in range(rows):
+        report = check_source(texts(schedule=use), "mini", modes=[SYNC], profile=profile)
+        (gap,) = report.findings[0].gaps
+        profile += gap.settle + "\n"
+    assert check_source(texts(schedule=use), "mini", modes=[SYNC], profile=profile).verdict == (
+        PROVED
     )
-    assert report.verdict == PROVED
 
 
 def test_an_unknown_import_is_undecided_only_where_it_is_used() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from hostile import AT_RUN_TIME, AT_THE_GATE, WITHOUT_EFFECT
+from hostile import AT_RUN_TIME, AT_THE_GATE, WITHOUT_EFFECT, WITHOUT_END
 from mini import text, texts
 
 from proofs.source.check import check_source
@@ -18,7 +18,7 @@ from proofs.source.errors import Rejected, SourceError
 from proofs.source.gate import parse
 from proofs.source.loader import Text
 from proofs.source.sandbox import Job, Limit, check_in_sandbox
-from proofs.verdict import PROVED, SYNC, VIOLATED
+from proofs.verdict import ASYNC, MODES, PROVED, SYNC, UNDECIDED, VIOLATED
 
 LIMIT = Limit(cpu_seconds=2, wall_seconds=30, memory_bytes=1 << 30)
 
@@ -53,6 +53,23 @@ def test_stopped_while_it_runs(name: str) -> None:
     report = check_in_sandbox(Job(texts(**AT_RUN_TIME[name]), name, modes=(SYNC,)), LIMIT)
     assert report.rejected.startswith("rejected: "), report
     assert not any(finding.verdict == PROVED for finding in report.findings)
+
+
+@pytest.mark.parametrize("name", WITHOUT_END)
+def test_a_check_that_runs_into_a_limit_is_undecided_not_rejected(name: str) -> None:
+    report = check_in_sandbox(Job(texts(**WITHOUT_END[name]), name, modes=(SYNC,)), LIMIT)
+    assert report.rejected == "" and report.exit_status == 3
+    assert {(f.verdict, f.reason) for f in report.findings} == {
+        (UNDECIDED, "the check used more than 2 s of processor time")
+    }
+
+
+def test_a_mode_that_runs_into_a_limit_leaves_the_other_its_verdicts() -> None:
+    slow = "if self.scheduler_config.async_scheduling:\n            x = 7 ** (7 ** 12)"
+    both = text(schedule=slow) + "\n\nclass AsyncScheduler(Scheduler):\n    pass\n"
+    report = check_in_sandbox(Job((Text("scheduler.py", both),), "slow"), LIMIT)
+    verdicts = {mode: {f.verdict for f in report.findings if f.mode == mode} for mode in MODES}
+    assert verdicts == {SYNC: {PROVED}, ASYNC: {UNDECIDED}}
 
 
 @pytest.mark.parametrize("name", WITHOUT_EFFECT)

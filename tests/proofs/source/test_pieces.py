@@ -134,6 +134,29 @@ def test_a_scheduler_elsewhere_in_a_fork(tmp_path: Path) -> None:
     assert read_source(str(tmp_path)).texts[0].name == "my_scheduler.py"
 
 
+def test_a_file_is_shown_under_its_path_in_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "repository" / fetch.FOLDER
+    folder.mkdir(parents=True)
+    (folder / "scheduler.py").write_text(text())
+    (tmp_path / "repository" / ".git").write_text("gitdir: elsewhere\n")  # as in a worktree
+    inside = f"{fetch.FOLDER}scheduler.py"
+    for start, named in (
+        (tmp_path, f"repository/{inside}"),
+        (tmp_path, "repository"),
+        (folder, "scheduler.py"),
+        (folder, str(folder / "scheduler.py")),
+    ):
+        monkeypatch.chdir(start)
+        source = read_source(named)
+        assert source.path_of("scheduler.py") == inside
+        assert source.path_of("vllm-0.30.0/scheduler.py") == "vllm-0.30.0/scheduler.py"
+    (tmp_path / "repository" / ".git").unlink()
+    monkeypatch.chdir(tmp_path)
+    assert read_source("repository").path_of("scheduler.py") == f"repository/{inside}"
+
+
 @pytest.mark.parametrize("given", ["no/such/file.py", "", "a:"])
 def test_nothing_there(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -158,7 +181,8 @@ def test_a_git_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     git("commit", "-qm", "one")
     (tmp_path / "scheduler.py").write_text("new\n")
     monkeypatch.chdir(tmp_path)
-    assert read_source("HEAD:scheduler.py").texts[0].content == "old\n"
+    old = read_source("HEAD:scheduler.py")
+    assert old.texts[0].content == "old\n" and old.path_of("scheduler.py") == "scheduler.py"
     assert read_source("scheduler.py").texts[0].content == "new\n"
     with pytest.raises(SourceError, match="git knows no such file"):
         read_source("HEAD:other.py")

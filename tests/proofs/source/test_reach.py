@@ -41,8 +41,8 @@ def test_padding_past_the_model_length_is_reached_in_one_step(overflowing: Sourc
     assert found is not None and found.trace is not None
     assert found.reachability == REACHABLE
     (step,) = found.trace.steps
-    assert step.events[0].startswith("A arrives: prompt 2, max_tokens ")
-    assert step.events[1] == "prefix hit of A: 1 tokens"
+    assert step.events[0].startswith("A arrives: 2 prompt tokens, max_tokens ")
+    assert step.events[1] == "1 token of A in the prefix cache"
     assert step.violated is not None
     assert step.violated.sentence == "1 + 2 + 1 = 4 > 3 = max_model_len"
 
@@ -74,7 +74,7 @@ def test_a_crash_in_a_later_step_is_reached_after_the_steps_before_it() -> None:
     assert found.reachability == REACHABLE
     assert [step.step for step in found.trace.steps] == [0, 1, 2]
     assert [bool(step.violated) for step in found.trace.steps] == [False, False, True]
-    assert found.trace.steps[0].booked[0] == "A: 1 tokens come back"
+    assert found.trace.steps[0].booked[0] == "output of A booked: 1 token, 2 in all"
 
 
 def test_what_no_short_execution_reaches_is_not_called_reachable() -> None:

@@ -93,7 +93,13 @@ def test_the_assertion_of_54028_needs_a_threshold_below_the_padded_width(version
     assert found is not None and found.trace is not None
     config = found.trace.config
     assert 0 < config["long_prefill_token_threshold"] < 1 + config["num_spec_tokens"]
-    assert "AssertionError" in found.trace.violation.sentence
+    violation, width = found.trace.violation, 1 + config["num_spec_tokens"]
+    assert "AssertionError" in violation.sentence
+    assert (violation.left, violation.relation, violation.right) == (
+        config["long_prefill_token_threshold"],
+        "==",
+        width,
+    )
 
 
 def test_padding_to_the_end_of_the_model_length_in_0_25() -> None:
@@ -113,7 +119,7 @@ def test_what_one_step_breaks_is_reached_by_a_real_execution(version: str) -> No
         assert finding.reachability == REACHABLE, finding.invariant
         assert finding.trace is not None
         first, last = finding.trace.steps[0], finding.trace.steps[-1]
-        assert first.events[0].startswith("A arrives: prompt ")
+        assert first.events[0].startswith("A arrives: ")
         assert last.violated is not None and last.violated.id == finding.invariant
 
 
@@ -122,8 +128,8 @@ def test_the_three_steps_of_53962_kill_the_engine_of_0_25() -> None:
     loaded = load(release.texts, profile_for("0.25.0"))
     features = Features(async_scheduling=True)
     corner = Corner(features, False, False, True, False, False, False)
-    found = search(loaded, corner, {"positive-schedule"}, 60)
-    trace = found["positive-schedule"]
+    found = search(loaded, corner, {("positive-schedule", "")}, 60)
+    trace = found["positive-schedule", ""]
     assert [len(step.requests) for step in trace.steps] == [1, 2, 2]
     violation = trace.violation
     assert (violation.left, violation.relation, violation.right) == (-1, ">=", 1)

@@ -1,0 +1,176 @@
+"""A run on integers in the words of a trace: what a reader sees of each of its steps.
+
+The words are those of a trace of the model, so that the two read alike.  A field that the run does
+not know is left out rather than shown as a zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from proofs.replay import RAISED, count
+from proofs.source.harness import Harness
+from proofs.source.state import Moment, Told, View
+from proofs.trace import RequestLine, TraceStep, Violation, config_to_json
+from spec.records import LOADING, SCHEDULED, SKIPPED, Decision
+
+NOT_REACHED = "not reached"
+BOOKED = "booked"
+DIES = "the scheduler dies before it decides"
+DIES_BOOKING = "the scheduler dies as it books the output"
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """How the last step ended, if with an exception."""
+
+    request: str
+    """The request it was looking at; empty if that is not known."""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """What it had given out until then, by request."""
+    drafts: Mapping[str, int] = field(default_factory=dict)
+
+
+def known_config(harness: Harness) -> dict[str, Any]:
+    """The knobs that mean something here, by name.
+
+    The KV pool answers freely, so its size is none of them, nor is that of a block where no
+    boundary matters; a knob that the text does not know is none either.
+    """
+    unknown = {"num_gpu_blocks"}
+    if not (harness.features.mamba or harness.features.connector):
+        unknown.add("block_size")
+    if not harness.knows_draft_slots:
+        unknown.add("draft_slots")
+    knobs = config_to_json(harness.config)
+    return {name: value for name, value in knobs.items() if name not in unknown}
+
+
+def steps_of(
+    harness: Harness, violation: Violation, ended: Raise | None = None
+) -> tuple[TraceStep, ...]:
+    """Every step of the run; the last one breaks the promise."""
+    moments = harness.moments or [harness.moment()]
+    steps = []
+    for number, moment in enumerate(moments):
+        last = moment is moments[-1]
+        lines, decided = _decided(harness, moment, ended if last else None)
+        steps.append(
+            TraceStep(
+                number,
+                0,
+                tuple(lines),
+                decided,
+                (*told(moment.events), *_found(moment)),
+                violation if last else None,
+                told(moment.booked),
+            )
+        )
+    return tuple(steps)
+
+
+def _decided(
+    harness: Harness, moment: Moment, ended: Raise | None
+) -> tuple[list[RequestLine], str]:
+    """A line per request, and the step in words."""
+    decisions = [worded(decision) for decision in moment.decisions]
+    if decisions:
+        lines, said = [RequestLine.of(d) for d in decisions], in_words(decisions)
+        return lines, said if ended is None else f"{said}; booking the output raises"
+    names = [request.request_id for request in harness.everyone]
+    if moment.only_books:
+        outcome, reason = (BOOKED, "") if ended is None else (RAISED, DIES_BOOKING)
+        said = "no step is decided: output comes back"
+        return [_line(harness, n, outcome, reason) for n in names], said
+    if ended is None:
+        return [], "idle"
+    lines = [_at_the_end(harness, name, ended) for name in names]
+    given = [
+        f"{line.request_id}: {count(line.num_scheduled_tokens, 'row')}"
+        for line in lines
+        if line.outcome == SCHEDULED
+    ]
+    return lines, "; ".join([*given, f"{ended.request or 'the step'} raises"])
+
+
+def _at_the_end(harness: Harness, name: str, ended: Raise) -> RequestLine:
+    """What a request had got when the step raised."""
+    if name == ended.request:
+        return _line(harness, name, RAISED, DIES)
+    if name in ended.rows:
+        got = _line(harness, name, SCHEDULED, "before the exception")
+        return replace(
+            got,
+            num_scheduled_tokens=ended.rows[name],
+            num_draft_tokens=ended.drafts.get(name, 0),
+        )
+    served = name in harness.world.looked or name in harness.world.served
+    return _line(harness, name, SKIPPED if served else NOT_REACHED)
+
+
+def _line(harness: Harness, name: str, outcome: str, reason: str = "") -> RequestLine:
+    """A request without a decision: its counters before the step."""
+    was = harness.before.get(name) or View.of(harness.scheduler.requests[name], False)
+    return RequestLine(
+        name,
+        int(was.num_tokens),
+        int(was.num_computed_tokens),
+        int(was.num_output_placeholders),
+        int(was.num_spec_tokens),
+        0,
+        0,
+        False,
+        outcome,
+        reason,
+    )
+
+
+def worded(decision: Decision) -> Decision:
+    """A decision on integers, its reason as exact as the numbers allow."""
+    width = 1 + decision.config.num_spec_tokens
+    if decision.is_padded and decision.num_scheduled_tokens == width:
+        return replace(decision, reason="padded to 1 + K")
+    return decision
+
+
+def in_words(decisions: Iterable[Decision]) -> str:
+    """What a step decided."""
+    return "; ".join(_in_words(worded(decision)) for decision in decisions)
+
+
+def _in_words(d: Decision) -> str:
+    if d.outcome == SCHEDULED:
+        rows = count(int(d.num_scheduled_tokens), "row")
+        return f"{d.request_id} {d.reason}: {rows}, {count(int(d.num_draft_tokens), 'draft')}"
+    if d.outcome == LOADING:
+        return f"{d.request_id}: {d.reason}"
+    return f"{d.request_id} {d.outcome}: {d.reason}"
+
+
+def _found(moment: Moment) -> tuple[str, ...]:
+    """What the caches held of the requests the step looked at."""
+    hits: list[Told] = [
+        ("{:token} of {} in the prefix cache", (hit, name)) for name, hit in moment.hits.items()
+    ]
+    for name, (matched, by_itself) in moment.matches.items():
+        how = "loading them in the background" if by_itself else "already loaded"
+        hits.append(("{:token} of {} at the KV connector, " + how, (matched, name)))
+    return told(hits)
+
+
+def told(sentences: Iterable[Told]) -> tuple[str, ...]:
+    """Sentences with their values put in; one that begins with nothing is not told."""
+    return tuple(
+        sentence.format(*(_Number(v) if isinstance(v, int) else v for v in values))
+        for sentence, values in sentences
+        if not values or values[0] != 0
+    )
+
+
+class _Number(int):
+    """Formats itself with a noun: ``{:row}`` is ``1 row`` or ``2 rows``."""
+
+    def __format__(self, noun: str) -> str:
+        return count(int(self), noun) if noun else str(int(self))
