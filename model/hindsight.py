@@ -1,7 +1,8 @@
 """What a decision's record can only know once its step is over, on this rank and on all others.
 
-A record is made when the scheduler decides.  Two facts come later: the same step may preempt the
-request again, and whether some rank computes prompt is known when every rank has scheduled.
+A record is made when the scheduler decides.  Three facts come later: the same step may preempt the
+request again, whether some rank computes prompt is known when every rank has scheduled, and who had
+no turn is known when the passes are over.
 Written for plain and symbolic records alike.
 """
 
@@ -11,8 +12,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
+from model.scheduler import Scheduler
+from model.step import SchedulerOutput
+from spec.config import Config
 from spec.logic import any_of
-from spec.records import SCHEDULED, SKIPPED, Decision
+from spec.records import BLOCKED, SCHEDULED, SKIPPED, Attention, Decision
 
 
 def withdraw(records: list[Any], scheduled: Collection[str]) -> None:
@@ -50,6 +54,43 @@ def group_has_prefill(ranks: Iterable[Iterable[Any]]) -> bool:
     return any_of(
         *(record.is_prefill for records in ranks for record in records if got_rows(record))
     )
+
+
+def queued(scheduler: Scheduler) -> tuple[list[str], list[str]]:
+    """Ids of the requests that run and of those that wait; taken before a step."""
+    waiting = (*scheduler.kv_holding_waiting, *scheduler.waiting)
+    return [r.request_id for r in scheduler.running], [r.request_id for r in waiting]
+
+
+def missed(
+    config: Config,
+    queues: tuple[list[str], list[str]],
+    records: Iterable[Any],
+    output: SchedulerOutput,
+) -> list[Attention]:
+    """The requests a step did not look at; a look keeps its promise by itself.
+
+    Args:
+        config: the knobs.
+        queues: what ``queued`` said before the step.
+        records: what the step recorded.
+        output: what it ended in.
+    """
+    running, waiting = queues
+    decisions = [record for record in records if isinstance(record, Decision)]
+    looked_at = {decision.request_id for decision in decisions}
+    if len(looked_at) == len(running) + len(waiting):
+        return []
+    blocked = {decision.request_id for decision in decisions if decision.outcome is BLOCKED}
+    victims = {request.request_id for request in output.preempted_reqs}
+    running_stopped = not blocked.isdisjoint(running)
+    waiting_stopped = bool(blocked or victims)
+    return [
+        Attention(config, name, looked_at=False, excused=stopped or name in victims)
+        for names, stopped in ((running, running_stopped), (waiting, waiting_stopped))
+        for name in names
+        if name not in looked_at
+    ]
 
 
 def got_rows(record: Any) -> bool:

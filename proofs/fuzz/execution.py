@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from model.environment import Environment
-from model.hindsight import group_has_prefill, withdraw
+from model.hindsight import group_has_prefill, missed, queued, withdraw
+from model.loads import Loads
 from model.policies import PaddingPolicy
 from model.request import Request
 from model.runner.shim import check_group
@@ -18,12 +19,12 @@ from spec.assumptions import PROGRESS_NEEDS
 from spec.claims import RELATIONS, Claim
 from spec.config import Config
 from spec.invariants import CATALOGUE, IDS
-from spec.records import Booking, Decision, PoolState, RequestState, StepTotals
+from spec.records import Attention, Booking, Decision, PoolState, RequestState, StepTotals
 
 BY_CATALOGUE = "catalogue"
 BY_RUNNER = "runner"
 NO_ASSERT = "no-reachable-assert"
-RECORDS = (Decision, StepTotals, Booking, RequestState, PoolState)
+RECORDS = (Decision, Attention, StepTotals, Booking, RequestState, PoolState)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,11 @@ class Execution:
         """Requests that have not finished, in order of arrival."""
         self.worlds = [RecordingWorld(world) for world in worlds]
         self._records: list[list[Any]] = [[] for _ in worlds]
-        self.engines = [
-            WatchedEngine(config, policy, world, records.append)
+        loads = [
+            Loads(world, records.append)
             for world, records in zip(self.worlds, self._records, strict=True)
         ]
+        self.engines = [WatchedEngine(config, policy, load, load.record) for load in loads]
         judged = set(only)
         if not all(need.condition(config) for need in PROGRESS_NEEDS):
             judged.discard("progress")
@@ -149,9 +151,11 @@ class Execution:
             for arrival, request in leaving:
                 if arrival.rank == rank:
                     engine.abort(request)
+            queues, records = queued(engine.scheduler), self._records[rank]
             output = engine.step()
             if output.preempted_reqs:
-                withdraw(self._records[rank], {s.request.request_id for s in output.scheduled})
+                withdraw(records, {s.request.request_id for s in output.scheduled})
+            records += missed(self.config, queues, records, output)
         check_group(self.engines)
 
     def _breach(self, crash: Exception | None) -> Breach | None:
