@@ -116,7 +116,7 @@ def prove(
     rounds = 0
     while True:
         rounds += 1
-        bodies = {name: _explore(name, policy, mode, clauses, limits(), cache) for name in BODIES}
+        bodies = {name: explore(name, policy, mode, clauses, limits(), cache) for name in BODIES}
         _note_corners(bodies, corners)
         broken = {
             goal.name
@@ -143,7 +143,7 @@ def _note_corners(bodies: dict[str, BodyResult], corners: dict[str, list[frozens
             known.append(features)
 
 
-def _explore(
+def explore(
     name: str,
     policy: PaddingPolicy,
     mode: str,
@@ -151,6 +151,7 @@ def _explore(
     limits: Limits,
     cache: Cache,
 ) -> BodyResult:
+    """``explore_body``, or what the cache says it comes to."""
     known = cache.setdefault((name, mode, _policy_as_seen(name, policy)), [])
     for start, result in known:
         if clauses <= start and not (start - clauses) & result.supposed:

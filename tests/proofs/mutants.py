@@ -15,11 +15,12 @@ import argparse
 import ast
 import copy
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 from model.policies import RECOMMENDED  # noqa: E402
 from proofs.check import Task, check  # noqa: E402
 from proofs.clauses import SERVES  # noqa: E402
-from proofs.induction import explore_body, prove  # noqa: E402
+from proofs.induction import Cache, explore, prove  # noqa: E402
 from proofs.symbolic import Limits  # noqa: E402
 from proofs.verdict import MODES, PROVED  # noqa: E402
 from spec.invariants import IDS  # noqa: E402
@@ -197,10 +198,37 @@ BODIES = (
 """Cheapest first: most mutants die early."""
 
 
-def fate(mutant: Mutant) -> str:
+def bodies_by_function() -> tuple[dict[str, set[str]], Cache]:
+    """Code name → the bodies that run it, found by running them; and what they prove unmutated."""
+    callers: dict[str, set[str]] = {}
+    cache: Cache = {}
+    for body in BODIES:
+        seen: set[str] = set()
+
+        def note(frame: FrameType, event: str, _: Any, seen: set[str] = seen) -> None:
+            if event == "call":
+                seen.add(frame.f_code.co_qualname)
+
+        for mode in MODES:
+            sys.setprofile(note)
+            try:
+                explore(body, RECOMMENDED, mode, frozenset(SERVES), Limits(), cache)
+            finally:
+                sys.setprofile(None)
+        for name in seen:
+            callers.setdefault(name, set()).add(body)
+    return callers, cache
+
+
+def fate(mutant: Mutant, bodies: Collection[str], cache: Cache) -> str:
     """What the prover says of one mutant: the first obligation that fails, or ``survived``.
 
     Runs in a process of its own: the function is changed in place.
+
+    Args:
+        mutant: the change.
+        bodies: those that run the changed function.
+        cache: what the other bodies prove is still true.
     """
     try:
         original = vars(import_module(mutant.module))[mutant.function.split(".")[0]]
@@ -215,17 +243,24 @@ def fate(mutant: Mutant) -> str:
         for name in ("any_of", "all_of", "min", "max"):
             original.__globals__.setdefault(name, mutated[name])
         original.__code__ = changed.__code__
-        return _first_failure() or "survived"
+        for key in [key for key in cache if key[0] in bodies]:
+            del cache[key]
+        return _first_failure([body for body in BODIES if body in bodies], cache) or "survived"
     except Exception as error:
         return f"crashed: {type(error).__name__}: {error}"
 
 
-def _first_failure() -> str:
+def _fate(work: tuple[Mutant, Collection[str], Cache]) -> str:
+    return fate(*work)
+
+
+def _first_failure(bodies: Sequence[str], cache: Cache) -> str:
     """The first promise that is no longer proved: as ``check`` would see it, and sooner."""
     dropped = ""
-    for body in BODIES:
+    for body in bodies:
         for mode in MODES:
-            result = explore_body(body, RECOMMENDED, mode, frozenset(SERVES), Limits(seconds=60))
+            limits = Limits(seconds=120)
+            result = explore(body, RECOMMENDED, mode, frozenset(SERVES), limits, cache)
             failed = [goal for goal in result.goals.values() if goal.refuted or goal.unknown]
             for goal in failed:
                 if goal.name not in SERVES:
@@ -236,13 +271,13 @@ def _first_failure() -> str:
                 dropped = f"{body} {mode}: clause {failed[0].name}"
     for mode in MODES:
         if dropped:  # a clause alone is no promise: what leant on it?
-            induction = prove(RECOMMENDED, mode, lambda: Limits(seconds=60), {})
+            induction = prove(RECOMMENDED, mode, lambda: Limits(seconds=120), cache)
             for invariant in IDS:
                 for body_result, goal in induction.goals(invariant):
                     if goal.refuted or goal.unknown:
                         return f"{dropped}, so {body_result.name} {mode}: {goal.name}"
         # The loops and the engine around the bodies.
-        for obligation in check(Task(RECOMMENDED, mode), {}):
+        for obligation in check(Task(RECOMMENDED, mode), cache):
             if obligation.verdict != PROVED:
                 return f"whole passes {mode}: {obligation.invariant}"
     return ""
@@ -291,8 +326,10 @@ def main() -> int:
             print(f"{mutant.line:4} {mutant.name}")
         return 0
     survivors = 0
+    callers, cache = bodies_by_function()
+    work = [(m, callers.get(m.function, set()), cache) for m in chosen]
     with get_context("fork").Pool(arguments.jobs, maxtasksperchild=1) as pool:
-        for mutant, result in zip(chosen, pool.imap(fate, chosen), strict=True):
+        for mutant, result in zip(chosen, pool.imap(_fate, work), strict=True):
             reason = EQUIVALENT.get(mutant.name)
             if result == "survived" and reason is None:
                 survivors += 1
