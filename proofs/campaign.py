@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from time import perf_counter
 
 from model.policies import PaddingPolicy
@@ -109,7 +109,7 @@ def _in_parallel(
         except BaseException:
             for future in running:
                 future.cancel()
-            for process in list(pool._processes.values()):
+            for process in active_children():
                 process.terminate()
             raise
 

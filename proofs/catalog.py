@@ -12,7 +12,20 @@ from proofs.symbolic import Limits
 from spec.assumptions import ASSUMPTIONS, Assumption
 from spec.config import FLAGS, KNOBS
 from spec.invariants import CATALOGUE, IDS
+from spec.records import Attention, Booking, Decision, PoolState, RequestState, StepTotals
 from spec.waivers import WAIVERS
+
+
+SPEAKS_OF: dict[type, str] = {
+    Decision: "of one decision",
+    Attention: "of one request in one step",
+    StepTotals: "of one step",
+    Booking: "of one booked output",
+    RequestState: "of one request between steps",
+    PoolState: "of the KV pool between steps",
+    bool: "of one call",
+}
+"""What the records are to a reader."""
 
 
 def list_all() -> str:
@@ -78,7 +91,7 @@ def _first(identifier: str) -> str:
 def _explain_invariant(name: str) -> str:
     entries = [entry for entry in CATALOGUE if entry.id == name]
     clauses = [
-        f"about a {entry.about.__name__}: {(entry.claim.__doc__ or '').strip()}"
+        f"{SPEAKS_OF[entry.about]}: {(entry.claim.__doc__ or '').strip()}"
         for entry in entries
     ]
     fields = {
