@@ -47,6 +47,8 @@ class Host:
         """Names the texts call as methods."""
         self.opened: frozenset[str] = frozenset()
         """Names of attributes of which the texts read attributes."""
+        self.constants: dict[str, dict[str, Any]] = {}
+        """Path of a stub → what was found under its attributes, where that never changes."""
         self.gaps: list[Gap] = []
         """What the profile did not know, in this run."""
         self.world: World | None = None
