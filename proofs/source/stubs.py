@@ -133,10 +133,16 @@ class UnknownMeta(SealedMeta):
         return id(cls)
 
 
+_SETTLED_BY = {"()": "call | None", " (isinstance)": "class |"}
+"""How an imported name is used → kind and value of a row that suits it."""
+
+
 def _unknown(cls: type, use: str) -> NoReturn:
     host: Host = type.__getattribute__(cls, "_Unknown__host")
     name: str = type.__getattribute__(cls, "__name__")
-    host.unprofiled(f"import {name}" if use == "()" else f"import {name}{use}")
+    kind = "object |" if use.startswith(".") else _SETTLED_BY.get(use, "const | None")
+    row = f"import {name} | {kind} | | | why this choice is sound"
+    host.unprofiled(f"import {name}" if use == "()" else f"import {name}{use}", row)
 
 
 def unknown(host: Host, name: str) -> type:
