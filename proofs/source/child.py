@@ -71,7 +71,7 @@ def _compared(pair: dict[str, Any]) -> DiffReport:
     )
 
 
-def _texts(texts: list[dict[str, str]]) -> list[Text]:
+def _texts(texts: list[dict[str, Any]]) -> list[Text]:
     return [Text(**text) for text in texts]
 
 

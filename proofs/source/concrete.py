@@ -107,7 +107,7 @@ def replay(
     ran = run(loaded, task, answers, kept)
     if ran.harness is None:
         raise NotReplayed(f"the scheduler cannot be built: {ran.error}")
-    ended = None
+    ended, rank = None, 0
     if ran.error is not None:
         place = site_of(loaded, ran.error)
         if invariant != raised.INVARIANT or place is None or site not in ("", place.name):
@@ -119,12 +119,13 @@ def replay(
         goal = _broken(ran.goals, invariant)
         assert goal.claim is not None
         violation = Violation.of(invariant, goal.claim, goal.request)
-        file, line = ran.tracer.behind(rows_line(ran, goal.request))
+        rank = goal.rank
+        file, line = ran.tracer.behind(rows_line(ran, goal.request, rank))
     return Trace(
         invariant=invariant,
         policy=task.name,
         config=known_config(ran.harness),
-        steps=steps_of(ran.harness, violation, ended),
+        steps=steps_of(ran.harness, violation, ended, rank),
         source={"file": file, "line": line},
         branches=tuple(ran.tracer.branches(file, line)),
         scenario={"scenario": task.name, "answers": {k: int(v) for k, v in answers.items()}},
@@ -140,10 +141,11 @@ def _broken(goals: list[Goal], invariant: str) -> Goal:
     raise NotReplayed(f"{invariant} holds on the replayed run")
 
 
-def rows_line(ran: Run, request: str) -> int | None:
+def rows_line(ran: Run, request: str, rank: int = 0) -> int | None:
     """The line that stored the request's rows."""
     assert ran.harness is not None
-    if not ran.harness.moments:
+    moments = [ran.harness, *ran.harness.peers][rank].moments
+    if not moments:
         return None
-    lines = noted_lines(ran.harness.moments[-1].rows)
+    lines = noted_lines(moments[-1].rows)
     return lines.get(request) if request else next(iter(lines.values()), None)

@@ -38,6 +38,8 @@ class Goal:
     """Tracked extra hypotheses: assumptions by id, and ``unless:<waiver>``."""
     claim: Claim | None = None
     """The claim behind the formula; a clause has none."""
+    rank: int = 0
+    """The data-parallel rank the request is on."""
 
 
 def goals_about(harness: Harness, records: Iterable[Any]) -> list[Goal]:

@@ -50,6 +50,8 @@ class Harness:
     everyone: list[Request] = field(init=False, default_factory=list)
     """The requests of the harness, in the order they were made."""
     stand_ins: set[str] = field(init=False, default_factory=set)
+    peers: list[Harness] = field(init=False, default_factory=list)
+    """The other data-parallel ranks of the run, where there are any."""
     moments: list[Moment] = field(init=False, default_factory=list)
     """The steps of the run."""
     before: dict[str, View] = field(init=False, default_factory=dict)

@@ -47,6 +47,8 @@ class Host:
         """Names the texts call as methods."""
         self.opened: frozenset[str] = frozenset()
         """Names of attributes of which the texts read attributes."""
+        self.constants: dict[str, dict[str, Any]] = {}
+        """Path of a stub → what was found under its attributes, where that never changes."""
         self.gaps: list[Gap] = []
         """What the profile did not know, in this run."""
         self.world: World | None = None
@@ -102,10 +104,14 @@ class Host:
 
     # -- what the profile does not know --------------------------------------------------------
 
-    def unprofiled(self, attribute: str) -> NoReturn:
-        """The text asked for something without a row: this path is undecided."""
+    def unprofiled(self, attribute: str, row: str = "") -> NoReturn:
+        """The text asked for something without a row: this path is undecided.
+
+        Args:
+            row: the row that would settle it; empty: as it follows from the attribute's use.
+        """
         name = attribute.rpartition(".")[2]
-        row = settling_line(attribute, name in self.called, name in self.opened)
+        row = row or settling_line(attribute, name in self.called, name in self.opened)
         gap = Gap(attribute, *self.position(), row)
         self.gaps.append(gap)
         if self.world is not None:

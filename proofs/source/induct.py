@@ -24,7 +24,7 @@ from proofs.source.raised import INVARIANT as ASSERT
 from proofs.source.scenarios import Task
 from proofs.source.sites import site_of
 from proofs.source.verdicts import Finding
-from proofs.symbolic import Exploration, Limits, Path, Proved, Refuted, evaluate
+from proofs.symbolic import Answer, Exploration, Limits, Path, Proved, Refuted, evaluate
 from proofs.symbolic import Undecided as Unknown
 from proofs.verdict import ASYNC, SYNC, Statistics
 from spec.invariants import IDS
@@ -50,12 +50,17 @@ def check_mode(
     statistics = Statistics()
     everything = frozenset(SERVES) - UNJUDGED
     kept = everything
+    rank: dict[str, tuple[bool, int]] = {}
     while True:
         outcome, broken = Outcome(), frozenset[str]()
-        for task in tasks:
+        # A round may be void, which is the cheaper the sooner it shows: first the tasks that
+        # broke a clause in the round before, then the small ones.
+        for task in sorted(tasks, key=lambda task: rank.get(task.name, (False, 0))):
             # Once a clause is broken this round is void: look for more such clauses only.
             part = outcome if not broken else Outcome(claims=False)
+            known, before = set(part.broken), part.statistics.paths
             explore(loaded, task, kept - broken, limits, part)
+            rank[task.name] = (part.broken == known, part.statistics.paths - before)
             broken |= part.broken & kept if inductive else frozenset()
             if part is not outcome:
                 statistics += part.statistics
@@ -143,33 +148,54 @@ def _judge(
             _propose(path, task, harness, (ASSERT, site.name), True, outcome)
         return
     assert harness is not None
-    wanted = [g for g in path.value or [] if outcome.claims or g.claim is None]
-    for granted, goals in _grouped(wanted):
-        answers = path.prove_all({str(i): g.formula for i, g in enumerate(goals)}, (), granted)
-        for index, goal in enumerate(goals):
-            answer = answers[str(index)]
-            if goal.claim is not None:
-                outcome.spoken.add(goal.invariant)
-            if isinstance(answer, Proved):
-                outcome.used.setdefault(goal.invariant, set()).update(answer.core)
-            elif goal.claim is None:
-                outcome.broken.add(goal.name)
-            elif isinstance(answer, Refuted):
-                broken = all_of(not_(goal.formula), *granted.values())
-                _propose(path, task, harness, (goal.invariant, ""), broken, outcome)
-            else:
-                assert isinstance(answer, Unknown)
-                outcome.doubtful[goal.invariant] = answer.reason
+    goals = [
+        goal
+        for goal in path.value or []
+        if (outcome.claims if goal.claim is not None else goal.name not in outcome.broken)
+    ]
+    outcome.spoken |= {goal.invariant for goal in goals if goal.claim is not None}
+    for goal, answer in zip(goals, _answers(path, goals), strict=True):
+        if isinstance(answer, Proved):
+            outcome.used.setdefault(goal.invariant, set()).update(answer.core)
+        elif goal.claim is None:
+            outcome.broken.add(goal.name)
+        elif isinstance(answer, Refuted):
+            broken = all_of(not_(goal.formula), *goal.granted.values())
+            _propose(path, task, harness, (goal.invariant, ""), broken, outcome)
+        else:
+            assert isinstance(answer, Unknown)
+            outcome.doubtful[goal.invariant] = answer.reason
 
 
-def _grouped(goals: Iterable[Goal]) -> Iterable[tuple[Mapping[str, Any], list[Goal]]]:
-    """Goals that share their hypotheses, to be asked together."""
-    groups: dict[tuple[tuple[str, int], ...], tuple[Mapping[str, Any], list[Goal]]] = {}
-    for goal in goals:
-        if goal.formula is True and goal.claim is None:
-            continue
-        key = tuple((name, id(formula)) for name, formula in goal.granted.items())
-        groups.setdefault(key, (goal.granted, []))[1].append(goal)
+def _answers(path: Path[list[Goal]], goals: list[Goal]) -> list[Answer]:
+    """What the solver says of each goal, in as few queries as that takes.
+
+    Most goals follow from the ranges of their terms, and most of the others need none of the
+    hypotheses they are granted: all are asked together first.  What is left is asked again, with
+    those that share their hypotheses.
+    """
+    answers: dict[str, Answer] = {}
+    names = [str(index) for index in range(len(goals))]
+    asked: dict[str, Goal] = {}
+    for name, goal in zip(names, goals, strict=True):
+        evident = path.evident(goal.formula)
+        if evident is not None:
+            answers[name] = evident
+        else:
+            asked[name] = goal
+    answers |= path.prove_all({name: goal.formula for name, goal in asked.items()})
+    again = {n: g for n, g in asked.items() if g.granted and not isinstance(answers[n], Proved)}
+    for granted, group in _grouped(again):
+        answers |= path.prove_all({n: goals[int(n)].formula for n in group}, (), granted)
+    return [answers[name] for name in names]
+
+
+def _grouped(goals: Mapping[str, Goal]) -> Iterable[tuple[Mapping[str, Any], list[str]]]:
+    """The names of goals that share their hypotheses, to be asked together."""
+    groups: dict[tuple[tuple[str, int], ...], tuple[Mapping[str, Any], list[str]]] = {}
+    for name, goal in goals.items():
+        key = tuple((tag, id(formula)) for tag, formula in goal.granted.items())
+        groups.setdefault(key, (goal.granted, []))[1].append(name)
     return groups.values()
 
 

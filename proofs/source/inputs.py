@@ -123,29 +123,41 @@ def _siblings(folder: Path, name: str) -> list[Text]:
 
 
 def _with_bases(folder: Path, name: str) -> list[Text]:
-    """A file of another name, after those beside it that define classes it derives from."""
+    """A file of another name, after those beside it from which it imports.
+
+    What it derives from must load; what only lends functions may stay unknown.
+    """
     found: dict[str, Text] = {}
 
-    def visit(name: str) -> None:
-        if name in found or len(found) >= MOST_FILES:
+    def visit(name: str, helper: bool) -> None:
+        known = found.get(name)
+        if known is not None and (helper or not known.helper):
             return
-        text = Text(name, _read(folder / name))
+        if known is None and len(found) >= MOST_FILES:
+            return
+        text = Text(name, _read(folder / name), helper)
         found[name] = text
-        for module in _base_modules(text.content):
-            if (folder / f"{module}.py").is_file() and f"{module}.py" not in KEPT:
-                visit(f"{module}.py")
-        found[name] = found.pop(name)  # after what it derives from
+        if not helper:
+            for module, is_base in _modules(text.content, folder.absolute().name).items():
+                if (folder / f"{module}.py").is_file() and (
+                    f"{module}.py" not in KEPT or not is_base
+                ):
+                    visit(f"{module}.py", not is_base)
+        found[name] = found.pop(name)  # after what it needs
 
-    visit(name)
+    visit(name, False)
     return list(found.values())
 
 
-def _base_modules(content: str) -> list[str]:
-    """The last names of the modules from which a file imports classes it derives from."""
+def _modules(content: str, folder: str) -> dict[str, bool]:
+    """The last names of the modules a file imports from → whether it derives from their classes.
+
+    A module that only lends functions counts if it lies in the file's own folder.
+    """
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []  # the gate will say what is wrong
+        return {}  # the gate will say what is wrong
     bases = {
         base.id
         for node in tree.body
@@ -153,12 +165,15 @@ def _base_modules(content: str) -> list[str]:
         for base in node.bases
         if isinstance(base, ast.Name)
     }
-    return [
-        (node.module or "").rpartition(".")[2]
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-        and any((alias.asname or alias.name) in bases for alias in node.names)
-    ]
+    found: dict[str, bool] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            package, _, module = (node.module or "").rpartition(".")
+            is_base = any((alias.asname or alias.name) in bases for alias in node.names)
+            beside = node.level == 1 if node.level else package.rpartition(".")[2] == folder
+            if is_base or (beside and not package.startswith("vllm.")):
+                found[module] = found.get(module, False) or is_base
+    return found
 
 
 def _read(file: Path) -> str:

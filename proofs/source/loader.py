@@ -15,7 +15,7 @@ from typing import Any
 
 from proofs.source import merging, rewrite
 from proofs.source.entries import needs_base, schedulers
-from proofs.source.errors import Rejected, SourceError
+from proofs.source.errors import Rejected, SourceError, Unprofiled
 from proofs.source.gate import parse, tree_of
 from proofs.source.host import RAN_ON, Host, RanOn
 from proofs.source.names import MUTATORS, PLAIN_BUILTINS
@@ -33,6 +33,8 @@ class Text:
 
     name: str
     content: str
+    helper: bool = False
+    """It only lends functions: if it cannot be loaded, what it defines is unknown, no more."""
 
 
 @dataclass(frozen=True)
@@ -63,55 +65,91 @@ def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> 
         Unprofiled: a text uses an unknown import while it is executed.
     """
     given = list(texts)
-    own = [text.name for text in given]
-    texts = [*base, *given]
-    trees = {text.name: parse(text.content, text.name) for text in texts}
+    own = [text.name for text in given if not text.helper]
+    read = _gated([*base, *given])
+    trees = {text.name: tree for text, tree in read}
     needs_base(trees, own)
     nodes = {file: list(ast.walk(tree)) for file, tree in trees.items()}
     host = Host(profile, _arities(chain.from_iterable(nodes.values())))
     host.files = set(trees)
     host.called, host.opened = _uses(chain.from_iterable(nodes.values()))
     defined: dict[str, Any] = {}
-    for text in texts:
-        # The gate has passed this text; the tree kept for reports must stay as it was read.
-        tree = rewrite.rewrite(tree_of(text.content, text.name), text.name, profile.sinks)
+    for text, _ in read:
         imports = [n for n in nodes[text.name] if isinstance(n, ast.Import | ast.ImportFrom)]
-        tree = _without_imports(tree)
-        namespace: dict[str, Any] = {"__builtins__": _builtins(host), "__name__": "scheduler"}
-        namespace |= _imported(host, imports, defined)
-        code = compile(tree, text.name, "exec", dont_inherit=True)
         try:
-            exec(code, namespace)
-        except RanOn as ran_on:
-            raise Rejected(ran_on.file, ran_on.line, RAN_ON) from None
-        except (RecursionError, MemoryError) as error:
-            raise Rejected(text.name, 0, f"{type(error).__name__} while loading") from None
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            NameError,
-            TypeError,
-            ValueError,
-            AssertionError,
-            RuntimeError,
-        ) as error:
-            lines = [line for file, line in host.frames(error) if file in host.files]
-            line = lines[-1] if lines else 0
-            raise SourceError(
-                f"{text.name}:{line}: the file does not load: {type(error).__name__}: {error}"
-            ) from None
-        defined |= {
-            name: value
-            for name, value in namespace.items()
-            if not name.startswith("__") and _defined_here(name, tree)
-        }
+            defined |= _executed(host, text, imports, defined)
+        except (SourceError, Unprofiled):
+            if not text.helper:
+                raise
+            host.gaps.clear()
+            del trees[text.name], nodes[text.name]
     classes = {name: value for name, value in defined.items() if isinstance(value, type)}
     mentioned = {
         node.attr for node in chain.from_iterable(nodes.values()) if isinstance(node, ast.Attribute)
     }
     found = schedulers(classes, trees, own)
     return Loaded(host, classes, trees, found, frozenset(mentioned), _state(nodes))
+
+
+def _gated(texts: Iterable[Text]) -> list[tuple[Text, ast.Module]]:
+    """The texts with their trees; a helper that the gate refuses is left out.
+
+    Raises:
+        Rejected: the gate refuses another text.
+    """
+    passed = []
+    for text in texts:
+        try:
+            passed.append((text, parse(text.content, text.name)))
+        except Rejected:
+            if not text.helper:
+                raise
+    return passed
+
+
+def _executed(
+    host: Host,
+    text: Text,
+    imports: list[ast.Import | ast.ImportFrom],
+    defined: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What a text defines, by name.
+
+    Raises:
+        SourceError, Unprofiled: as `load`.
+    """
+    # The gate has passed this text; the tree kept for reports must stay as it was read.
+    tree = tree_of(text.content, text.name)
+    tree = _without_imports(rewrite.rewrite(tree, text.name, host.profile.sinks))
+    namespace: dict[str, Any] = {"__builtins__": _builtins(host), "__name__": "scheduler"}
+    namespace |= _imported(host, imports, defined)
+    code = compile(tree, text.name, "exec", dont_inherit=True)
+    try:
+        exec(code, namespace)
+    except RanOn as ran_on:
+        raise Rejected(ran_on.file, ran_on.line, RAN_ON) from None
+    except (RecursionError, MemoryError) as error:
+        raise Rejected(text.name, 0, f"{type(error).__name__} while loading") from None
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        NameError,
+        TypeError,
+        ValueError,
+        AssertionError,
+        RuntimeError,
+    ) as error:
+        lines = [line for file, line in host.frames(error) if file in host.files]
+        line = lines[-1] if lines else 0
+        raise SourceError(
+            f"{text.name}:{line}: the file does not load: {type(error).__name__}: {error}"
+        ) from None
+    return {
+        name: value
+        for name, value in namespace.items()
+        if not name.startswith("__") and _defined_here(name, tree)
+    }
 
 
 def _builtins(host: Host) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 A condition or value *only computes* if evaluating it ahead of time can neither act nor branch:
 names, attributes, constants, ``+ - *``, comparisons, ``len``, slices, and combinations of these.
+
+A variable that picks an element of a list is left alone: which element is no value to merge.
 """
 
 from __future__ import annotations
@@ -19,15 +21,24 @@ class Merger(ast.NodeTransformer):
     def __init__(self, sinks: Collection[str]) -> None:
         self._sinks = sinks
         self._bound: set[str] = set()
+        self._picks: set[str] = set()
+        """Variables of the function that stand in a subscript or a range."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         outer, self._bound = self._bound, {argument.arg for argument in node.args.args}
+        picks, self._picks = self._picks, _picking(node)
         self.generic_visit(node)
-        self._bound = outer
+        self._bound, self._picks = outer, picks
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        self.generic_visit(node)
+        picks = any(isinstance(t, ast.Name) and t.id in self._picks for t in node.targets)
+        if picks and isinstance(node.value, ast.IfExp):
+            value = node.value
+            value.test = self._truth(value.test)
+            value.body, value.orelse = self.visit(value.body), self.visit(value.orelse)
+        else:
+            self.generic_visit(node)
         self._bound |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         return node
 
@@ -144,7 +155,7 @@ class Merger(ast.NodeTransformer):
             value = ast.BinOp(ast.Name(target.id, ast.Load()), statement.op, statement.value)
         else:
             return None
-        if not isinstance(target, ast.Name) or target.id not in self._bound:
+        if not isinstance(target, ast.Name) or target.id not in self._bound - self._picks:
             return None
         if not only_computes(value):
             return None
@@ -165,6 +176,23 @@ class Merger(ast.NodeTransformer):
             and function.value.value.id == "self"
             and function.value.attr in self._sinks
         )
+
+
+def _picking(function: ast.FunctionDef) -> set[str]:
+    """Names that stand in a subscript or a range somewhere in a function."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        places: list[ast.expr] = []
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+            places = [node.slice]
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "range"
+        ):
+            places = list(node.args)
+        found |= {n.id for place in places for n in ast.walk(place) if isinstance(n, ast.Name)}
+    return found
 
 
 def only_computes(node: ast.expr) -> bool:

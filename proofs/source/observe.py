@@ -47,11 +47,17 @@ class Step:
 
     # -- the records ---------------------------------------------------------------------------
 
-    def decisions(self) -> list[Decision]:
-        """One decision per request the step looked at, in the order it looked."""
+    def decisions(self, elsewhere: Any = None) -> list[Decision]:
+        """One decision per request the step looked at, in the order it looked.
+
+        Args:
+            elsewhere: whether some other rank computes prompt in this step; None: maybe.
+        """
         made: list[Decision] = []
         running_scheduled, prefill_scheduled, used, count = False, False, 0, 0
-        self._group_has_prefill = self._has_prefill()
+        if elsewhere is None:
+            elsewhere = self.harness.context.bool("a request elsewhere computes prompt")
+        self._group_has_prefill = any_of(elsewhere, self.computes_prompt())
         for request in self._in_order():
             decision = self._decision(request, used, count, running_scheduled, prefill_scheduled)
             if decision is None:
@@ -63,6 +69,16 @@ class Step:
                     running_scheduled = True
                     prefill_scheduled = prefill_scheduled | decision.is_prefill
         return made
+
+    def computes_prompt(self) -> Any:
+        """Whether some request of this rank computes prompt in this step."""
+        found: Any = False
+        for request in self.harness.everyone:
+            name = request.request_id
+            if name in self.rows:
+                computed = request.num_computed_tokens - self.rows[name]
+                found = any_of(found, self._is_prefill(name, computed))
+        return found
 
     def draft_count(self, request: Request) -> Any:
         """Drafts attached to a request's rows."""
@@ -170,17 +186,6 @@ class Step:
             if name in cut and other not in self.rows
         ]
         return any_of(*gone)
-
-    def _has_prefill(self) -> Any:
-        """Whether some request on some rank computes prompt in this step."""
-        h = self.harness
-        found = h.context.bool("a request elsewhere computes prompt")
-        for request in h.everyone:
-            name = request.request_id
-            if name in self.rows:
-                computed = request.num_computed_tokens - self.rows[name]
-                found = any_of(found, self._is_prefill(name, computed))
-        return found
 
     def _must_wait(self, request: Request, from_waiting: bool) -> Any:
         """Facts, apart from budgets, that excuse a step for not serving a request."""

@@ -103,6 +103,7 @@ import cdiv                                         | python | | | | rounds up
 import contextlib                                   | python | | | | suppress
 import dataclass                                    | python | | | | on a class derived from a record
 import field                                        | call   | None | | | a default of such a class
+import TYPE_CHECKING                                | const  | False | | | nothing is type-checked at run time
 import Any                                          | class  | | | | annotations only
 import VllmConfig                                   | class  | | | | annotations only
 import Request                                      | class  | | | | annotations only
@@ -123,6 +124,7 @@ import SchedulerOutput                              | record | | | |
 SchedulerOutput.has_structured_output_requests      | const  | False | | | no grammars
 SchedulerOutput.pending_structured_output_tokens    | const  | False | | | no grammars
 SchedulerOutput.num_invalid_spec_tokens             | const  | None  | | | no grammars
+SchedulerOutput.num_spec_tokens_to_schedule         | const | 0     | | | what the field is worth if a fork does not fill it
 import EngineCoreOutput                             | record | | | |
 import EngineCoreOutputs                            | record | | | |
 import CachedRequestData                            | record | | | |

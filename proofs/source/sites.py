@@ -36,7 +36,7 @@ def site_of(loaded: Loaded, error: BaseException) -> Site | None:
     if not frames or frames[-1][0] not in loaded.trees:
         return None
     file, line = frames[-1]
-    function, statement = _statements(loaded.trees[file]).get(line, ("", f"line {line}"))
+    function, statement = _named(loaded.trees[file], line)
     kind = type(error).__name__
     says_so = statement.startswith(("assert ", f"raise {kind}"))
     if not says_so or (statement.startswith("assert ") and kind != AssertionError.__name__):
@@ -45,39 +45,56 @@ def site_of(loaded: Loaded, error: BaseException) -> Site | None:
 
 
 @cache
-def _statements(tree: ast.Module) -> dict[int, tuple[str, str]]:
-    """Line → the innermost function around it, and the statement it belongs to.
+def _named(tree: ast.Module, line: int) -> tuple[str, str]:
+    """The innermost function around a line, and the statement it belongs to.
 
     Statements that read the same within one function are numbered, so that one of them cannot
     stand for the other.
     """
-    starts: dict[tuple[int, str], list[str]] = {}
-    owner: dict[int, int] = {}
-    for statement, function in _walk(tree, ""):
-        first, last = statement.lineno, _last_line(statement)
-        starts.setdefault((first, function), []).append(_words(statement))
-        for line in range(first, last + 1):
-            owner[line] = max(first, owner.get(line, 0))
-    named: dict[int, tuple[str, str]] = {}
-    seen: Counter[tuple[str, str]] = Counter()
-    for (first, function), several in sorted(starts.items()):
-        words = "; ".join(several)
+    function, inside = _function(tree, line)
+    starts: dict[int, list[ast.stmt]] = {}
+    first = 0
+    for statement in inside:
+        starts.setdefault(statement.lineno, []).append(statement)
+        if statement.lineno <= line <= _last_line(statement):
+            first = max(first, statement.lineno)
+    if not first:
+        return function, f"line {line}"
+    seen: Counter[str] = Counter()
+    for start in sorted(starts):
+        words = "; ".join(map(_words, starts[start]))
         words = words if len(words) <= LONGEST else words[: LONGEST - 3] + "..."
-        seen[function, words] += 1
-        number = seen[function, words]
-        named[first] = (function, words if number == 1 else f"{words} #{number}")
-    return {line: named[first] for line, first in owner.items()}
+        seen[words] += 1
+        if start == first:
+            break
+    return function, words if seen[words] == 1 else f"{words} #{seen[words]}"
 
 
-def _walk(node: ast.AST, function: str) -> Iterator[tuple[ast.stmt, str]]:
-    """Every statement with the qualified name of the function it stands in."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.ClassDef):
-            yield from _walk(child, f"{function}.{child.name}".removeprefix("."))
-            continue
-        if isinstance(child, ast.stmt):
-            yield child, function
-        yield from _walk(child, function)
+def _function(tree: ast.Module, line: int) -> tuple[str, list[ast.stmt]]:
+    """The qualified name of the innermost function around a line, and its own statements."""
+    name: list[str] = []
+    scope: ast.AST = tree
+    while True:
+        inner = [
+            node
+            for node in _within(scope)
+            if isinstance(node, _SCOPES) and node.lineno <= line <= (node.end_lineno or 0)
+        ]
+        if not inner:
+            return ".".join(name), [node for node in _within(scope) if isinstance(node, ast.stmt)]
+        (scope,) = inner
+        name.append(scope.name)
+
+
+_SCOPES = (ast.FunctionDef, ast.ClassDef)
+
+
+def _within(scope: ast.AST) -> Iterator[ast.AST]:
+    """What lies in a scope, without the insides of the functions and classes in it."""
+    for child in ast.iter_child_nodes(scope):
+        yield child
+        if not isinstance(child, _SCOPES):
+            yield from _within(child)
 
 
 def _last_line(statement: ast.stmt) -> int:
@@ -90,6 +107,8 @@ def _last_line(statement: ast.stmt) -> int:
 
 def _words(statement: ast.stmt) -> str:
     """The statement on one line: an assertion without its message, a loop without its body."""
+    if isinstance(statement, _SCOPES):
+        return f"{statement.name}:"
     if isinstance(statement, ast.Assert):
         statement = ast.Assert(test=statement.test, msg=None)
     return ast.unparse(statement).split("\n", 1)[0]

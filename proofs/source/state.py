@@ -101,7 +101,8 @@ KNOB_IN_TEXT = {"draft_slots": "max_num_new_slots_for_drafting"}
 
 def knows(mentioned: Collection[str], knob: str) -> bool:
     """Whether a text that reads these attributes reads the knob."""
-    return KNOB_IN_TEXT.get(knob, "") in {"", *mentioned}
+    attribute = KNOB_IN_TEXT.get(knob)
+    return attribute is None or attribute in mentioned
 
 
 def arbitrary_config(context: Context, features: Features, mentioned: Collection[str]) -> Config:

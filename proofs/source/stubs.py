@@ -19,17 +19,24 @@ class SealedMeta(type):
         raise AttributeError(f"cannot delete attribute {name!r} of {cls.__name__}")
 
 
+_PLAIN = frozenset({int, bool, str, float, type(None)})
+
+
 class Stub(metaclass=SealedMeta):
     """An object known to the profile under a path; read-only."""
 
     def __init__(self, host: Host, path: str) -> None:
         object.__setattr__(self, "_Stub__host", host)
         object.__setattr__(self, "_Stub__path", path)
+        self.__dict__.update(host.constants.get(path, ()))
 
     def __getattr__(self, name: str) -> Any:
         host: Host = object.__getattribute__(self, "_Stub__host")
         path: str = object.__getattribute__(self, "_Stub__path")
-        return resolve(host, f"{path}.{name}")
+        value = resolve(host, f"{path}.{name}")
+        if type(value) in _PLAIN and is_constant(host, f"{path}.{name}"):
+            host.constants.setdefault(path, {})[name] = self.__dict__[name] = value
+        return value
 
     def __setattr__(self, name: str, value: object) -> None:
         host: Host = object.__getattribute__(self, "_Stub__host")
@@ -126,10 +133,16 @@ class UnknownMeta(SealedMeta):
         return id(cls)
 
 
+_SETTLED_BY = {"()": "call | None", " (isinstance)": "class |"}
+"""How an imported name is used → kind and value of a row that suits it."""
+
+
 def _unknown(cls: type, use: str) -> NoReturn:
     host: Host = type.__getattribute__(cls, "_Unknown__host")
     name: str = type.__getattribute__(cls, "__name__")
-    host.unprofiled(f"import {name}" if use == "()" else f"import {name}{use}")
+    kind = "object |" if use.startswith(".") else _SETTLED_BY.get(use, "const | None")
+    row = f"import {name} | {kind} | | | why this choice is sound"
+    host.unprofiled(f"import {name}" if use == "()" else f"import {name}{use}", row)
 
 
 def unknown(host: Host, name: str) -> type:
@@ -145,6 +158,12 @@ def resolve(host: Host, path: str) -> Any:
     if path in host.profile.groups:
         return Stub(host, path)
     return host.unprofiled(path)
+
+
+def is_constant(host: Host, path: str) -> bool:
+    """Whether what the text sees under ``path`` is the same in every run."""
+    row = host.row(path)
+    return row is not None and row.kind == "const"
 
 
 def _call(host: Host, row: Row) -> Callable[..., Any]:

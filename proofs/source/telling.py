@@ -49,26 +49,27 @@ def known_config(harness: Harness) -> dict[str, Any]:
 
 
 def steps_of(
-    harness: Harness, violation: Violation, ended: Raise | None = None
+    harness: Harness, violation: Violation, ended: Raise | None = None, rank: int = 0
 ) -> tuple[TraceStep, ...]:
-    """Every step of the run; the last one breaks the promise."""
-    moments = harness.moments or [harness.moment()]
-    steps = []
-    for number, moment in enumerate(moments):
-        last = moment is moments[-1]
-        lines, decided = _decided(harness, moment, ended if last else None)
-        steps.append(
-            TraceStep(
-                number,
-                0,
-                tuple(lines),
-                decided,
-                (*told(moment.events), *_found(moment)),
-                violation if last else None,
-                told(moment.booked),
-            )
-        )
-    return tuple(steps)
+    """Every step of the run, rank by rank; the last one of ``rank`` breaks the promise."""
+    if not harness.moments:
+        harness.moment()
+    last = len(harness.moments) - 1
+    return tuple(
+        _step(one, number, at, ended, violation if (number, at) == (last, rank) else None)
+        for number in range(last + 1)
+        for at, one in enumerate((harness, *harness.peers))
+        if number < len(one.moments)
+    )
+
+
+def _step(
+    harness: Harness, number: int, rank: int, ended: Raise | None, broken: Violation | None
+) -> TraceStep:
+    moment = harness.moments[number]
+    lines, decided = _decided(harness, moment, None if broken is None else ended)
+    events = (*told(moment.events), *_found(moment))
+    return TraceStep(number, rank, tuple(lines), decided, events, broken, told(moment.booked))
 
 
 def _decided(

@@ -1,6 +1,7 @@
 """A forking symbolic executor for ordinary Python over integers and booleans."""
 
 from proofs.symbolic.answers import Answer, Assignment, Proved, Refuted, Undecided, evaluate
+from proofs.symbolic.backend import Backend
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.context import Context
 from proofs.symbolic.errors import NondeterminismError, Unsupported
@@ -14,6 +15,7 @@ from proofs.symbolic.trail import Decision, Gap, Limits, Where
 __all__ = [
     "Answer",
     "Assignment",
+    "Backend",
     "Context",
     "Decision",
     "Exploration",

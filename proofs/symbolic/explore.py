@@ -14,6 +14,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Generic, TypeVar
 
+from proofs.symbolic.backend import Backend
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.context import Context
 from proofs.symbolic.errors import Abandon, Unsupported
@@ -50,11 +51,20 @@ class Exploration(Generic[T]):
 
     ``complete`` turns true only when every path was visited or shown infeasible.
     A complete exploration without paths means that the assumptions contradict.
+
+    ``backend``: Z3's context, for explorations that are always made in the same order; making and
+    tearing down one for each costs more than many of them take.  By default a fresh one, so that
+    an exploration comes out the same whatever was explored before.
     """
 
-    def __init__(self, run: Callable[[Context], T], limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        run: Callable[[Context], T],
+        limits: Limits | None = None,
+        backend: Backend | None = None,
+    ) -> None:
         self._run = run
-        self._context = Context(limits or Limits())
+        self._context = Context(limits or Limits(), backend)
         self._iterator = self._paths()
         self._finished = False
         self._statistics = Statistics()

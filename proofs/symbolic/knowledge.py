@@ -62,6 +62,13 @@ class Knowledge:
             known = self._literal(node)
         return None if known is None else known is formula.positive
 
+    def reasons(self, formula: SymBool) -> Names | None:
+        """The assumptions from which a formula follows, where it is settled as true."""
+        credited, self.credited = self.credited, set()
+        known = self.truth(formula)
+        names, self.credited = frozenset(self.credited), credited
+        return names if known else None
+
     def _conjunction(self, node: All) -> bool | None:
         known: bool | None = True
         for part in node.parts:

@@ -31,6 +31,7 @@ class Lowering:
         self._terms: dict[int, Ast] = {}
         self._formulas: dict[int, Ast] = {}
         self._supports: dict[int, tuple[Atom, ...]] = {}
+        self._closures: dict[Atom, dict[Atom, None]] = {}
 
     # -- translation -------------------------------------------------------------------
 
@@ -112,27 +113,40 @@ class Lowering:
         known = self._supports.get(formula.index)
         if known is None:
             found: dict[Atom, None] = {}
-            self._collect(formula, found, set())
+            self._collect(formula, found)
             known = self._supports[formula.index] = tuple(found)
         return known
 
-    def _collect(self, item: object, found: dict[Atom, None], seen: set[int]) -> None:
-        """Depth first through formulas, terms and definitions, each visited once."""
-        if id(item) in seen:
-            return
-        seen.add(id(item))
+    def _collect(self, formula: SymBool, found: dict[Atom, None]) -> None:
+        node = formula.node
+        if isinstance(node, All):
+            for part in node.parts:
+                self._collect(part, found)
+        else:
+            for atom, _ in node.form.terms:
+                found.update(self._closure(atom))
+
+    def _closure(self, atom: Atom) -> dict[Atom, None]:
+        """The atom and all that its definition rests on, which may lead back to it."""
+        known = self._closures.get(atom)
+        if known is None:
+            known = self._closures[atom] = {}
+            self._walk(atom, known)
+        return known
+
+    def _walk(self, item: object, found: dict[Atom, None]) -> None:
         if type(item) is SymBool:
             node = item.node
             parts: tuple[object, ...] = node.parts if isinstance(node, All) else (node.form,)
             for part in parts:
-                self._collect(part, found, seen)
+                self._walk(part, found)
         elif type(item) is SymInt:
             for atom, _ in item.terms:
-                self._collect(atom, found, seen)
-        elif isinstance(item, Atom):
+                self._walk(atom, found)
+        elif isinstance(item, Atom) and item not in found:
             found[item] = None
             for needed in (*item.parts(), *self._facts_about(item)):
-                self._collect(needed, found, seen)
+                self._walk(needed, found)
 
     def _facts_about(self, atom: Atom) -> list[SymBool]:
         known = self._facts.get(atom)

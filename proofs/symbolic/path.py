@@ -56,6 +56,13 @@ class Path(Generic[T]):
 
     # -- proofs --------------------------------------------------------------------------
 
+    def evident(self, claim: Formula) -> Proved | None:
+        """A proof of the claim that takes no query: by the ranges of its terms on the path."""
+        if self.unsupported or type(claim) is not SymBool:
+            return Proved() if claim is True and not self.unsupported else None
+        names = self._current.knowledge.reasons(claim)
+        return None if names is None else Proved(names)
+
     def holds(
         self, claim: Formula, given: Iterable[Formula] = (), tracked: Tracked | None = None
     ) -> Answer:

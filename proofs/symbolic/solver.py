@@ -65,11 +65,11 @@ class Frame:
 class Solver:
     """A stack of frames over one Z3 solver."""
 
-    def __init__(self, query_ms: int) -> None:
+    def __init__(self, query_ms: int, backend: Backend) -> None:
         self.query_ms = query_ms
         self.queries = 0
         self.seconds = 0.0
-        self._backend = Backend()
+        self._backend = backend
         self._lowering = Lowering(self._backend)
         self._solver = self._new_solver("QF_LIA", rlimit=EFFORT, ctrl_c=False)
         self._frames = [Frame()]
@@ -241,7 +241,12 @@ class Solver:
 
     def _core(self, solver: z3.Solver) -> frozenset[str]:
         ref = self._backend.ref
-        ids = (z3core.Z3_get_ast_id(ref, literal.as_ast()) for literal in solver.unsat_core())
+        vector = z3core.Z3_solver_get_unsat_core(ref, solver.solver)
+        z3core.Z3_ast_vector_inc_ref(ref, vector)
+        size = z3core.Z3_ast_vector_size(ref, vector)
+        literals = (z3core.Z3_ast_vector_get(ref, vector, index) for index in range(size))
+        ids = [z3core.Z3_get_ast_id(ref, literal) for literal in literals]
+        z3core.Z3_ast_vector_dec_ref(ref, vector)
         return frozenset(self._names[i] for i in ids if i in self._names)
 
     def _read(self, model: Model) -> Valuation:

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import NoReturn
 
 from proofs.symbolic.atoms import INF, Valuation, Variable
+from proofs.symbolic.backend import Backend
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.errors import Abandon, NondeterminismError, Unsupported
 from proofs.symbolic.ints import SymInt
@@ -76,11 +77,11 @@ class Decision:
 class Trail:
     """One run after another; see `Exploration` for the life cycle."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, backend: Backend | None = None) -> None:
         self.limits = limits
         self._deadline = INF
         self.pool = Pool(self.decide, self.unsupported)
-        self.solver = Solver(limits.query_ms)
+        self.solver = Solver(limits.query_ms, backend or Backend())
         self.knowledge = Knowledge()
         self.at = Valuation()
         self.decisions: list[Decision] = []

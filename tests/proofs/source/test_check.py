@@ -77,6 +77,10 @@ def test_an_unknown_attribute_is_undecided_with_line_and_row() -> None:
 @pytest.mark.parametrize(
     ("use", "rows"),
     [
+        ("Thing()", 1),
+        ("isinstance(self, Thing)", 1),
+        ("Thing.part", 2),
+        ("Thing.part()", 2),
         ("self.kv_cache_manager.defragment()", 1),
         ("self.vllm_config.fork_config", 1),
         ("self.vllm_config.fork_config.knob", 2),
@@ -84,14 +88,12 @@ def test_an_unknown_attribute_is_undecided_with_line_and_row() -> None:
     ],
 )
 def test_the_rows_the_report_asks_for_settle_it(use: str, rows: int) -> None:
-    profile = ""
+    content, profile = texts(imports="from fork.thing import Thing", schedule=use), ""
     for _ in range(rows):
-        report = check_source(texts(schedule=use), "mini", modes=[SYNC], profile=profile)
+        report = check_source(content, "mini", modes=[SYNC], profile=profile)
         (gap,) = report.findings[0].gaps
         profile += gap.settle + "\n"
-    assert check_source(texts(schedule=use), "mini", modes=[SYNC], profile=profile).verdict == (
-        PROVED
-    )
+    assert check_source(content, "mini", modes=[SYNC], profile=profile).verdict == PROVED
 
 
 def test_an_unknown_import_is_undecided_only_where_it_is_used() -> None:

@@ -127,3 +127,75 @@ def test_the_sandbox_takes_a_base_too() -> None:
     report = check_in_sandbox(Job(_fork(), "thrifty", modes=(SYNC,), base=BASE))
     assert report.verdict == PROVED
     assert texts()[0].content == BASE[0].content
+
+
+def test_an_import_that_reaches_nothing_is_no_reason_to_refuse_a_file() -> None:
+    harmless = "import inspect\n" + FORK.format(init="pass", cap="pass")
+    assert _check((Text("thrifty.py", harmless),)).verdict == PROVED
+    used = "import inspect\n" + FORK.format(init="inspect.signature(self.cap)", cap="pass")
+    report = _check((Text("thrifty.py", used),))
+    assert report.verdict == UNDECIDED
+    (gap,) = report.findings[0].gaps
+    assert gap.attribute == "import inspect.signature" and gap.line == line_of(used, "signature")
+
+
+HELPERS = (
+    "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from fork.thing import Thing\n\n\n"
+    "def half(rows):\n    return {half}\n"
+)
+
+
+@pytest.mark.parametrize(("half", "verdict"), [("rows", PROVED), ("rows - 1", VIOLATED)])
+def test_functions_of_a_file_beside_it_are_run(tmp_path: Path, half: str, verdict: str) -> None:
+    folder = tmp_path / "sched"
+    folder.mkdir()
+    (folder / "utils.py").write_text(HELPERS.format(half=half))
+    (folder / "thrifty.py").write_text(
+        "from fork.sched.utils import half\n"
+        + FORK.format(init="pass", cap="rows = half(rows) if rows > 1 else rows")
+    )
+    source = read_source(str(folder / "thrifty.py"))
+    assert [(t.name, t.helper) for t in source.texts] == [("utils.py", True), ("thrifty.py", False)]
+    assert _check(source.texts).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "content", ["import os\ndef half(rows):\n    return rows\n", "x = 1 // 0\n", "x = Unknown()\n"]
+)
+def test_a_helper_that_cannot_be_loaded_is_unknown_and_no_more(content: str) -> None:
+    helper = Text("utils.py", "from fork.a import Unknown\n" + content, helper=True)
+    unused = Text(
+        "thrifty.py", "from fork.sched.utils import half\n" + FORK.format(init="pass", cap="pass")
+    )
+    assert _check((helper, unused)).verdict == PROVED
+    used = Text(
+        "thrifty.py",
+        "from fork.sched.utils import half\n" + FORK.format(init="pass", cap="rows = half(rows)"),
+    )
+    report = _check((helper, used))
+    assert report.verdict == UNDECIDED and report.findings[0].gaps[0].attribute == "import half"
+
+
+def test_an_output_class_of_its_own_comes_back_to_it() -> None:
+    fork = FORK.format(init="pass", cap="pass").replace(
+        IMPORT,
+        IMPORT
+        + "from vllm.v1.core.sched.output import SchedulerOutput\n"
+        + "\n\nclass Ours(SchedulerOutput):\n    pass\n",
+    )
+    fork += (
+        "\n    def update_from_output(self, scheduler_output, model_runner_output):\n"
+        "        assert isinstance(scheduler_output, Ours)\n"
+        "        super().update_from_output(scheduler_output, model_runner_output)\n"
+    )
+    found = _check((Text("thrifty.py", fork),), whole_loop_too=True)
+    assert found.verdict == PROVED, found
+
+
+def test_a_conditional_index_is_two_paths_and_not_one_symbolic_index() -> None:
+    last = (
+        "i = len(self.running) - 1 if self.running and self.running[-1].is_prefill_chunk else 0\n"
+    )
+    last += "        first = self.running[i] if self.running else None\n"
+    report = check_source(texts(schedule=last), "mini", modes=[SYNC])
+    assert report.verdict == PROVED, report

@@ -16,7 +16,7 @@ from proofs import baseline
 from proofs.report.from_source import outcome_of
 from proofs.source.check import check_source
 from proofs.source.loader import Text
-from proofs.source.sites import _statements
+from proofs.source.sites import _named
 from proofs.source.verdicts import Finding, SourceReport
 from proofs.verdict import PROVED, SYNC, UNDECIDED, VIOLATED
 
@@ -82,8 +82,7 @@ def test_what_is_undecided_makes_no_entry_stale() -> None:
 
 def test_statements_that_read_the_same_are_numbered() -> None:
     tree = ast.parse("class A:\n def f(self):\n  assert x\n  assert x, 'again'\n  x(); y()\n")
-    named = _statements(tree)
-    assert [named[line] for line in (3, 4, 5)] == [
+    assert [_named(tree, line) for line in (3, 4, 5)] == [
         ("A.f", "assert x"),
         ("A.f", "assert x #2"),
         ("A.f", "x(); y()"),
@@ -91,11 +90,12 @@ def test_statements_that_read_the_same_are_numbered() -> None:
 
 
 def test_a_line_inside_a_statement_belongs_to_it() -> None:
-    tree = ast.parse("def f():\n while (a and\n   b):\n  assert (\n   c,\n  )\n")
-    named = {line: statement for line, (_, statement) in _statements(tree).items()}
-    assert named == dict.fromkeys((2, 3), "while a and b:") | dict.fromkeys(
-        (4, 5, 6), "assert (c,)"
+    tree = ast.parse(
+        "def f():\n while (a and\n   b):\n  assert (\n   c,\n  )\n def g():\n  assert (\n   c,)\n"
     )
+    assert {_named(tree, line) for line in (2, 3)} == {("f", "while a and b:")}
+    assert {_named(tree, line) for line in (4, 5, 6)} == {("f", "assert (c,)")}
+    assert {_named(tree, line) for line in (8, 9)} == {("f.g", "assert (c,)")}
 
 
 def test_the_numbers_are_those_of_the_comparison(two: SourceReport) -> None:
