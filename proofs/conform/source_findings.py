@@ -77,7 +77,8 @@ def calls_of(trace: Trace) -> list[Call]:
         raise NotExpressed("the trace has no answers in it")
     answers, questions = dict(trace.scenario["answers"]), Questions(trace.scenario["answers"])
     calls = [] if _from_empty(trace) else list(_placed(answers))
-    shares: list[list[str]] = []
+    if "share rows" in answers:
+        return [*calls, *_output_of_one(answers)]
     for step in trace.steps:
         loaded = {m[1] for event in step.events if (m := LOADED.fullmatch(event))}
         for event in step.events:
@@ -85,9 +86,6 @@ def calls_of(trace: Trace) -> list[Call]:
                 name, prompt, most, priority = match.groups()
                 calls.append(["add", name, int(prompt), int(most), int(priority or 0), len(calls)])
         calls.append(["schedule", _step_answers(step, questions, loaded)])
-        scheduled = [line.request_id for line in step.requests if line.outcome == "scheduled"]
-        if scheduled:
-            shares.append(scheduled)
         if step.booked:
             samples = {m[1]: [int(m[2]), 0] for b in step.booked if (m := RETURNED.fullmatch(b))}
             drafts = {m[1]: int(m[2]) for b in step.booked if (m := PROPOSED.fullmatch(b))}
@@ -176,9 +174,23 @@ def _placed(answers: dict[str, int]) -> Iterator[Call]:
     """The state a trace starts in, request by request."""
     names = dict.fromkeys(q.split()[0] for q in answers if q.endswith(" num_computed_tokens"))
     for name in names:
-        if f"{name} num_output_placeholders" not in answers:
+        running = f"{name} num_output_placeholders" in answers
+        if not running and "share rows" not in answers:
             raise NotExpressed(f"{name} waits in a state that no call builds")
-        yield ["place", name, {field: answers.get(f"{name} {field}", 0) for field in PLACED}]
+        told = {field: answers.get(f"{name} {field}", 0) for field in PLACED}
+        yield ["place", name, told | {"is_running": int(running)}]
+
+
+def _output_of_one(answers: dict[str, int]) -> Iterator[Call]:
+    """A step of request R that was in flight comes back."""
+    yield ["fly", "R", answers["share rows"], answers.get("share drafts", 0)]
+    generated = answers.get("num_generated_tokens", 0)
+    stop = int(any(q.startswith("stop token") and a for q, a in answers.items()))
+    yield [
+        "book",
+        {"R": [generated, generated if stop else 0]} if generated else {},
+        {"R": answers.get("num_proposed_drafts", 0)},
+    ]
 
 
 def _raised_unlike(trace: Trace, last: Seen) -> str:
