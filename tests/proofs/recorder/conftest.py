@@ -14,7 +14,7 @@ from proofs.recorder import describe, settings
 from spec.config import Config
 
 sys.path.insert(0, str(Path(__file__).parent))
-import fake_engine  # noqa: E402
+import fake_engine
 
 CONFIG = Config(
     max_model_len=24,
