@@ -5,8 +5,8 @@ Run by the engine's interpreter, with the project on its path:
     python -m proofs.recorder.overhead '{"steps": 400}'
 
 Each engine is a process of its own, and only one of them runs at a time.  Printed are the time of a
-step with and without, and the time spent inside the recorder: on a busy machine the difference of
-the first two is mostly noise, the last is not.
+step with and without, on the wall and of the CPU, and the time spent inside the recorder: on a busy
+machine the difference of two walls is mostly noise.
 """
 
 from __future__ import annotations
@@ -23,37 +23,39 @@ from typing import Any
 
 from proofs.recorder import exercise, settings
 
-Pair = tuple[float, float]
-"""Seconds of a step, and of them inside the recorder."""
+Cost = list[float]
+"""Of a step: seconds on the wall, of the thread's CPU time; and of each those in the recorder."""
 
 
 def measure(told: dict[str, Any], monitor: str) -> dict[str, Any]:
     """Both engines, alternately."""
     recorded, plain = _Child(told, monitor), _Child(told | {"scheduler": False}, "off")
-    with_it: list[Pair] = []
-    without: list[float] = []
-    for _ in range(told["steps"]):
-        with_it.append(recorded.step())
-        without.append(plain.step()[0])
+    with_it: list[Cost] = []
+    without: list[Cost] = []
+    for number in range(told["steps"]):
+        turns = [(recorded, with_it), (plain, without)]
+        for child, costs in turns if number % 2 else reversed(turns):  # nobody is always first
+            costs.append(child.step())
     recorded.end()
     plain.end()
-    steps, inside = [step for step, _ in with_it], [inside for _, inside in with_it]
-    millis = {
-        "plain": statistics.fmean(without) * 1e3,
-        "recorded": statistics.fmean(steps) * 1e3,
-        "plain_median": statistics.median(without) * 1e3,
-        "recorded_median": statistics.median(steps) * 1e3,
-        "inside_recorder": statistics.fmean(inside) * 1e3,
-    }
-    return {
+    result: dict[str, Any] = {
         "steps": told["steps"],
         "max_num_seqs": told["max_num_seqs"],
         "monitor": monitor,
-        "milliseconds": {name: round(value, 4) for name, value in millis.items()},
-        "ratio_side_by_side": round(millis["recorded"] / millis["plain"], 4),
-        "ratio_of_medians": round(millis["recorded_median"] / millis["plain_median"], 4),
-        "ratio_inside": round(sum(inside) / (sum(steps) - sum(inside)), 5),
     }
+    for index, clock in enumerate(("wall", "cpu")):
+        ours = [cost[index] for cost in with_it]
+        theirs = [cost[index] for cost in without]
+        inside = sum(cost[index + 2] for cost in with_it)
+        result[clock] = {
+            "plain_ms": round(statistics.fmean(theirs) * 1e3, 3),
+            "recorded_ms": round(statistics.fmean(ours) * 1e3, 3),
+            "inside_recorder_ms": round(inside / len(ours) * 1e3, 4),
+            "ratio": round(sum(ours) / sum(theirs), 4),
+            "ratio_of_medians": round(statistics.median(ours) / statistics.median(theirs), 4),
+            "share_inside": round(inside / (sum(ours) - inside), 5),
+        }
+    return result
 
 
 class _Child:
@@ -70,13 +72,12 @@ class _Child:
         )
         self._answer()  # it is up
 
-    def step(self) -> Pair:
+    def step(self) -> Cost:
         """One step."""
         assert self.process.stdin is not None
         self.process.stdin.write("step\n")
         self.process.stdin.flush()
-        step, inside = self._answer()
-        return step, inside
+        return self._answer()
 
     def end(self) -> None:
         """No further step."""
@@ -100,20 +101,22 @@ def child(told: dict[str, Any]) -> None:
     print("answer []", flush=True)
     for _ in sys.stdin:
         driver.feed()
-        before = inside[0]
-        step = driver.step()
-        print("answer", json.dumps([step, inside[0] - before]), flush=True)
+        before, cpu = list(inside), time.thread_time()
+        wall = driver.step()
+        spent = [wall, time.thread_time() - cpu, inside[0] - before[0], inside[1] - before[1]]
+        print("answer", json.dumps(spent), flush=True)
 
 
 def timed() -> list[float]:
     """Seconds spent in the recorder's own code, added up as it runs."""
     kind = import_module("proofs.recorder.watched").Recording
-    spent, tell = [0.0], kind._tell
+    spent, tell = [0.0, 0.0], kind._tell
 
     def _tell(self: Any, *told: Any) -> None:
-        began = time.perf_counter()
+        wall, cpu = time.perf_counter(), time.thread_time()
         tell(self, *told)
-        spent[0] += time.perf_counter() - began
+        spent[0] += time.perf_counter() - wall
+        spent[1] += time.thread_time() - cpu
 
     kind._tell = _tell
     return spent
