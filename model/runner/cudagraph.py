@@ -50,9 +50,13 @@ def default_sizes(largest: int) -> list[int]:
 
 
 def rounded_sizes(sizes: Iterable[int], multiple: int, largest: int) -> list[int]:
-    """Capture sizes rounded up to multiples of 1 + K, without repeats; none above ``largest``."""
+    """Capture sizes rounded up to multiples of 1 + K, without repeats; none above ``largest``.
+
+    Where rounding leaves none, one decode is captured if it fits.
+    """
     rounded = {-(-size // multiple) * multiple for size in sizes}
-    return sorted(size for size in rounded if size <= largest)
+    kept = sorted(size for size in rounded if size <= largest)
+    return kept or [multiple] * (multiple <= largest and bool(rounded))
 
 
 class Dispatcher:
@@ -105,11 +109,12 @@ class Dispatcher:
     def agree(self, shapes: Sequence[Shape]) -> list[Dispatch]:
         """What each rank of a group runs: all take the lowest mode and the largest padded size.
 
-        Without graphs nobody pads: the ranks then keep their own sizes.
+        Without graphs the ranks keep their own sizes, each as padded for the graph it had wished
+        for: a rank falls back after it has padded.
         """
         wishes = [self.dispatch(shape) for shape in shapes]
         mode = min(wish.mode for wish in wishes)
         if mode is Mode.NONE:
-            return [Dispatch(Mode.NONE, shape.num_tokens) for shape in shapes]
+            return [Dispatch(Mode.NONE, wish.num_tokens) for wish in wishes]
         padded = max(wish.num_tokens for wish in wishes)
         return [self._captured[mode][padded]] * len(shapes)

@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -19,7 +19,7 @@ from model.policies import POLICIES, RECOMMENDED
 from proofs import baseline, campaign
 from proofs.campaign import Outcome
 from proofs.catalog import unknown
-from proofs.commands import source_target
+from proofs.commands import confirm, source_target
 from proofs.errors import EXIT_PROVED, EXIT_UNDECIDED, EXIT_VIOLATED, UsageError
 from proofs.report import github, outputs, terminal, trace_file, verdicts_text
 from proofs.report.run import Report
@@ -31,6 +31,7 @@ EXAMPLES = (
     "  python -m proofs check                     the recommended policy and all known bugs\n"
     "  python -m proofs check --policy 53962      one policy, with counterexamples\n"
     "  python -m proofs check --vllm 0.33.0       a published release\n"
+    "  python -m proofs check --vllm 0.32.0 --confirm     and replay on its scheduler object\n"
     "  python -m proofs check --source vllm/v1/core/sched/scheduler.py\n"
     "  python -m proofs check --only progress --format json --output result.json\n"
     "  python -m proofs check --policy 55126 --output sarif=out.sarif junit=out.xml\n"
@@ -67,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="accepted violations, with reasons; an entry that no longer applies fails the run",
     )
+    confirm.add_arguments(parser)
     add_output_arguments(parser)
 
 
@@ -111,8 +113,12 @@ def run(arguments: argparse.Namespace) -> int:
     accepted = baseline.load(arguments.baseline) if arguments.baseline else ()
     documents = outputs.parse(arguments.output, arguments.format)
     _make_folder(arguments.save_traces)
+    engine = confirm.process(arguments)
     deadline = time.time() + arguments.timeout
-    outcome = _outcome(arguments, only, deadline, jobs)
+    with engine or nullcontext():
+        outcome = _outcome(arguments, only, deadline, jobs)
+        if engine is not None:
+            outcome = confirm.confirmed(outcome, engine, arguments.vllm)
     report = baseline.apply(outcome, accepted)
     publish(report, documents, arguments)
     return STATUS[report.verdict]

@@ -18,11 +18,14 @@ from model.policies import POLICIES
 from proofs.catalog import unknown
 from proofs.conform.campaign import Progress as Tell
 from proofs.conform.campaign import Result, compare
-from proofs.conform.engine import VARIABLE, EngineDied, EngineProcess, find
+from proofs.conform.engine import VARIABLE, EngineDied, EngineProcess, Installation, find
 from proofs.conform.findings import findings
 from proofs.conform.releases import RELEASES, Release, release_of
+from proofs.conform.runner import compare as compare_runner
 from proofs.conform.show import show
 from proofs.errors import EXIT_PROVED, EXIT_UNDECIDED, EXIT_VIOLATED, UsageError
+from proofs.recorder import exercise as script
+from proofs.recording.exercise import Died, runner_lines
 
 EXAMPLES = (
     "examples:\n"
@@ -31,11 +34,14 @@ EXAMPLES = (
     "  python -m proofs conform --vllm 0.29.0 --unpacked wheels/0.29.0 --steps 100000\n"
     "  python -m proofs conform --vllm 0.33.0 --policy 53962    a wrong model: shown, shrunk\n"
     "  python -m proofs conform --vllm 0.32.0 --findings        what check finds, confirmed\n"
+    "  python -m proofs conform --vllm 0.32.0 --runner --steps 300    the runner shim\n"
     "\n"
     "Exit status: 0 no difference (every finding confirmed), 1 a difference, 2 bad input."
 )
 DEFAULT_STEPS = 10_000
 MOST_STEPS = 10**9
+MOST_RUNNER_STEPS = 1000
+"""A whole engine makes some ten steps a second."""
 MOST_SEED = 2**64 - 1
 FINDINGS_SECONDS = 600.0
 
@@ -66,6 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="replay every violation check finds for that policy instead",
     )
+    parser.add_argument(
+        "--runner",
+        action="store_true",
+        help="compare the runner shim with the real runner of a tiny engine instead",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -81,6 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     if not 0 <= arguments.seed <= MOST_SEED:
         raise UsageError(f"--seed {arguments.seed} is illegal; legal: 0 to {MOST_SEED}")
     installation = find(arguments.python, arguments.unpacked)
+    if arguments.runner:
+        return _runner(
+            installation, version, min(arguments.steps, MOST_RUNNER_STEPS), arguments.seed
+        )
     try:
         with EngineProcess(installation, version) as engine:
             if arguments.findings:
@@ -127,6 +142,30 @@ def _report(release: Release, version: str, seed: int, result: Result, seconds: 
     verdict = "DIFFERENT" if result.found is not None else "no difference"
     print(f"model (policy {release.policy.name}) and vLLM {version}: {verdict} in {extent}")
     return EXIT_PROVED if result.found is None else EXIT_VIOLATED
+
+
+def _runner(installation: Installation, version: str, steps: int, seed: int) -> int:
+    """The shim against the real runner, sync and async."""
+    unlike = 0
+    for asynchronous in (False, True):
+        mode = "async" if asynchronous else "sync"
+        told = script.DEFAULTS | {"steps": steps, "seed": seed, "async": asynchronous}
+        try:
+            given = runner_lines(installation, version, told)
+        except Died as reason:
+            raise UsageError(f"the engine cannot run: {reason}", EXIT_UNDECIDED) from reason
+        compared = compare_runner(script.config(told), given)
+        if compared is None:
+            raise UsageError("the engine ended before its time", EXIT_UNDECIDED)
+        unlike += len(compared.unlike)
+        print(f"{mode}: {_listed(compared.batches)}")
+        for name, numbers in sorted(compared.numbers.items()):
+            print(f"  {name:<32} {numbers:>9,} the same")
+        for line in compared.unlike:
+            print(f"  DIFFERENT {line}")
+    verdict = "DIFFERENT" if unlike else "no difference"
+    print(f"runner shim and the runner of vLLM {version}: {verdict}")
+    return EXIT_VIOLATED if unlike else EXIT_PROVED
 
 
 def _listed(counts: Counter[str]) -> str:

@@ -59,6 +59,33 @@ class Execution:
         self.requests[name] = request
         self.scheduler.add_request(request)
 
+    def place(self, name: str, told: dict[str, int]) -> None:
+        """A request in the middle of its life, as some unknown past has left it."""
+        self.add(name, told["num_prompt_tokens"], told["max_tokens"], told["priority"], 0)
+        scheduler, request = self.scheduler, self.requests[name]
+        request.arrival_time = float(told["arrival_time"])
+        request.append_output_token_ids([TOKEN] * told["num_output_tokens"])
+        request.spec_token_ids = [-1 if self.asynchronous else TOKEN] * told["len_spec_token_ids"]
+        request.is_prefill_chunk = bool(told["is_prefill_chunk"])
+        for counter in ("num_computed_tokens", "num_output_placeholders", *COUNTERS[3:5]):
+            if hasattr(request, counter):
+                setattr(request, counter, told[counter])
+        status = vllm("v1.request").RequestStatus
+        if told["is_running"]:
+            scheduler.waiting.remove_request(request)
+            request.status = status.RUNNING
+            scheduler.running.append(request)
+        else:
+            request.status, request.num_preemptions = status.PREEMPTED, 1
+
+    def fly(self, name: str, rows: int, drafts: int) -> None:
+        """A step in flight that nobody saw scheduled."""
+        output = vllm("v1.core.sched.output").SchedulerOutput.make_empty()
+        output.num_scheduled_tokens, output.total_num_scheduled_tokens = {name: rows}, rows
+        if drafts:
+            output.scheduled_spec_decode_tokens = {name: [-1] * drafts}
+        self.in_flight.append(output)
+
     def abort(self, name: str) -> None:
         """The client goes away; a KV load of its request ends at once."""
         status = vllm("v1.request").RequestStatus

@@ -141,6 +141,7 @@ class Engine:
         blocks = getattr(scheduler, "_spec_decode_step_blocks", 0)
         scheduler._spec_decode_step_blocks = (lambda: 0) if callable(blocks) else 0
         patch_cache(scheduler.kv_cache_manager, questions)
+        patch_pool(scheduler.kv_cache_manager, questions)
         return scheduler
 
     def blocks(self, knobs: dict[str, Any]) -> Any:
@@ -171,6 +172,19 @@ def patch_cache(manager: Any, questions: Questions) -> None:
 
     manager.get_computed_blocks = get_computed_blocks
     manager.truncate_computed_blocks = lambda blocks, num_tokens: blocks
+
+
+def patch_pool(manager: Any, questions: Questions) -> None:
+    """Stub, where answers say so: the block pool refuses although it has blocks."""
+    allocate = manager.allocate_slots
+
+    def allocate_slots(request: Any, *more: Any, **named: Any) -> Any:
+        granted = questions.answers.get(request.request_id, {}).get("slots")
+        if granted and not granted.pop(0):
+            return None
+        return allocate(request, *more, **named)
+
+    manager.allocate_slots = allocate_slots
 
 
 def connector(questions: Questions) -> Any:

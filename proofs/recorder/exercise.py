@@ -57,6 +57,21 @@ BLOCK = 32
 """The CPU attention kernel's smallest block, tokens."""
 
 
+def config(told: dict[str, Any]) -> Any:
+    """The knobs of ``spec.config`` it runs under; one block stands for none."""
+    rows = told["max_num_batched_tokens"]
+    return import_module("spec.config").Config(
+        max_model_len=told["max_model_len"],
+        num_spec_tokens=told["num_spec_tokens"],
+        max_num_scheduled_tokens=rows,
+        max_num_batched_tokens=rows,
+        max_num_seqs=told["max_num_seqs"],
+        block_size=BLOCK,
+        num_gpu_blocks=told["num_gpu_blocks"] - 1,
+        async_scheduling=told["async"],
+    )
+
+
 def engine(told: dict[str, Any]) -> Any:
     """The engine; with ``scheduler`` on, its scheduler class is named as ``--scheduler-cls``."""
     if told["async"]:

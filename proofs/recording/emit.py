@@ -36,11 +36,9 @@ def emit(script: Script) -> str:
     if check not in {node.name for node in offered}:
         names = ", ".join(node.name[6:].replace("_", "-") for node in offered)
         raise UsageError(f"no test can be written for {script.invariant}; it can for {names}")
-    for node in offered:
-        if node.name != check:
-            text = ast.get_source_segment(source, node)
-            assert text is not None
-            source = source.replace(text + "\n\n\n", "")
+    for text in [ast.get_source_segment(source, n) for n in offered if n.name != check]:
+        assert text is not None and f"{text}\n\n\n" in source
+        source = source.replace(f"{text}\n\n\n", "")
     entry = next(entry for entry in CATALOGUE if entry.id == script.invariant)
     config = {k: v for k, v in asdict(script.config).items() if k != "exempt_only_request"}
     blanks = {

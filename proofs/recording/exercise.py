@@ -13,7 +13,7 @@ import proofs
 from proofs.conform.engine import Installation
 from proofs.errors import UsageError
 from proofs.recorder import exercise as script
-from proofs.recorder import settings
+from proofs.recorder import runner, settings
 
 MOST_SECONDS = 3600
 ROOT = Path(proofs.__file__).parent.parent
@@ -59,6 +59,21 @@ def exercise(
             if "schedproof:" in line
         ]
         return done, files[0].read_text(encoding="utf-8"), said
+
+
+def runner_lines(installation: Installation, version: str, told: dict[str, Any]) -> list[str]:
+    """What ``proofs.recorder.runner`` prints there; an unfinished run has no ``end`` in it.
+
+    Raises:
+        UsageError: no engine there, or another version.
+        Died: it did not run to its end.
+    """
+    environment = _environment(installation)
+    _expect(installation, version, environment)
+    ran = _run([installation.python, str(runner.__file__), json.dumps(told)], environment)
+    if ran.returncode:
+        raise Died(_last_word(ran.stderr))
+    return ran.stdout.splitlines()
 
 
 def _environment(installation: Installation) -> dict[str, str]:

@@ -56,7 +56,15 @@ def test_the_group_takes_the_lowest_mode_and_the_largest_size() -> None:
         Dispatch(Mode.NONE, 4),
         Dispatch(Mode.NONE, 24),
         Dispatch(Mode.NONE, 100),
-    ], "without graphs no rank pads"
+    ], "without graphs every rank keeps its own size"
+    three = dispatcher.shape([1] * 3)
+    assert dispatcher.agree([three, long])[0] == Dispatch(Mode.NONE, 4), "it has padded already"
+
+
+def test_one_decode_is_captured_where_rounding_leaves_no_size() -> None:
+    assert rounded_sizes([5], multiple=4, largest=5) == [4]
+    assert rounded_sizes([3], multiple=4, largest=3) == []
+    assert rounded_sizes([], multiple=4, largest=8) == []
 
 
 def test_an_idle_rank_runs_the_uniform_dummy_and_keeps_the_groups_graph() -> None:

@@ -1,0 +1,160 @@
+"""A recording is data: whatever is wrong with it is one line that names the line, and status 2."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proofs.cli import main
+
+Edit = Callable[[list[str]], list[str]]
+
+
+def edited(name: str, **changes: Any) -> Edit:
+    """Change fields of the first line of a kind."""
+
+    def edit(lines: list[str]) -> list[str]:
+        at = next(i for i, line in enumerate(lines) if f'"kind":"{name}"' in line)
+        line = json.loads(lines[at]) | changes
+        return [*lines[:at], json.dumps(line), *lines[at + 1 :]]
+
+    return edit
+
+
+CASES: dict[str, tuple[Edit, str]] = {
+    "empty": (lambda lines: [], "is empty: not a recording"),
+    "foreign": (lambda lines: ['{"obligations": []}'], "line 1: not a recording: it does not say"),
+    "no JSON": (lambda lines: ["import os", *lines], "line 1: cannot be read as JSON"),
+    "a list": (lambda lines: [lines[0], "[1]", *lines[2:]], "line 2: not a JSON object"),
+    "newer": (edited("header", schema=2), "line 1: a recording of schema 2"),
+    "hole": (lambda lines: [*lines[:5], *lines[6:]], "line 6: a hole: record 6 follows record 4"),
+    "twice": (lambda lines: [*lines[:5], *lines[4:]], "line 6: a hole: record 4 follows record 4"),
+    "no end": (lambda lines: lines[:-1], "without its end record"),
+    "after the end": (lambda lines: [*lines, lines[1]], "something follows the end"),
+    "bad line": (lambda lines: [*lines[:7], "{", *lines[8:]], "line 8: cannot be read as JSON"),
+    "knob": (
+        edited("header", config={"max_model_len": 1}),
+        "line 1: config: max_model_len = 1 is illegal",
+    ),
+    "code": (edited("header", engine="__import__('os').abort()"), "line 1: engine is no version"),
+    "escape": (edited("header", scheduler="\x1b[2J"), "line 1: scheduler is not a word"),
+    "not a number": (
+        lambda lines: [lines[0], lines[1].replace('"n":1', '"n":NaN'), *lines[2:]],
+        "line 2: cannot be read as JSON",
+    ),
+    "huge": (edited("schedule", rows=[[0, 10**30, 0]]), "rows is not a list of whole numbers"),
+    "short row": (edited("schedule", rows=[[0, 1]]), "rows has a row of 2 numbers, not 3"),
+    "no field": (edited("book", samples=None), "samples is not a list"),
+    "unknown kind": (edited("add", kind="eval"), "of kind 'eval'"),
+    "unheard of": (edited("schedule", running=[99]), "request 99 has not arrived"),
+    "unheard of rows": (edited("schedule", rows=[[99, 1, 0]]), "request 99 has not arrived"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_is_one_line_and_status_2(
+    record: Any, tmp_path: Path, case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit, expected = CASES[case]
+    lines = record(steps=10).read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "bad.jsonl"
+    path.write_text("".join(f"{line}\n" for line in edit(lines)), encoding="utf-8")
+    assert main(["trace", "check", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert expected in error
+    assert len(error.splitlines()) == 1
+
+
+def test_a_line_cut_off_is_named(
+    record: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = record(steps=10).read_text(encoding="utf-8")
+    path = tmp_path / "cut.jsonl"
+    path.write_text(text[: len(text) // 2], encoding="utf-8")
+    number = text[: len(text) // 2].count("\n") + 1
+    assert main(["trace", "check", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert f"line {number}: cannot be read as JSON (the file is cut off here)" in error
+    assert main(["trace", "check", "--partial", str(path)]) == 0
+
+
+def test_no_file_and_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "check", str(tmp_path / "none.jsonl")]) == 2
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
+    assert main(["trace", "check", str(tmp_path / "bytes")]) == 2
+    assert "cannot read" in (error := capsys.readouterr().err)
+    assert "not UTF-8" in error
+
+
+def test_a_clean_recording_and_a_broken_one(
+    record: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = record(steps=200)
+    assert main(["trace", "check", str(path)]) == 0
+    assert "RECORDING CLEAN" in capsys.readouterr().out
+    path.unlink()
+    path = record(steps=200, version="0.29.0", exempt_only_request=False)
+    assert main(["trace", "check", str(path)]) == 1
+    assert "breaks uniform-decode for r" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"beyond": ["LoRA"]}, "in use, and not in the model: LoRA"),
+        ({"engine": "0.99.0"}, "no model stands for vLLM 0.99.0"),
+        ({"scheduler": "Fork"}, "Fork is not in the model"),
+    ],
+)
+def test_what_the_model_leaves_out_is_said(
+    record: Any,
+    tmp_path: Path,
+    changes: dict[str, Any],
+    why: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = record(steps=20).read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "other.jsonl"
+    path.write_text("\n".join(edited("header", **changes)(lines)) + "\n", encoding="utf-8")
+    assert main(["trace", "check", str(path)]) == 0
+    assert f"model: not compared: {why}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("field", "invariant"),
+    [
+        (3, "placeholder-accounting"),
+        (2, "progress"),
+        (10, "block-accounting"),
+    ],
+)
+def test_a_counter_changed_in_the_file_is_seen(
+    record: Any,
+    tmp_path: Path,
+    field: int,
+    invariant: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The promises are read off the recording itself, not off the model beside it."""
+    lines = record(steps=60).read_text(encoding="utf-8").splitlines()
+    kind = "schedule" if field == 10 else "book"
+    read = [json.loads(text) for text in lines]
+    at, state = next(
+        (i, state)
+        for i, line in enumerate(read)
+        if line["kind"] == kind and i > 20
+        for state in line["state"]
+        if state[1] == 2 and state[2] > 0 and not state[8]
+    )
+    line = read[at]
+    old = [s for told in read[:at] for s in told.get("state", ()) if s[0] == state[0]]
+    state[field] = {3: state[3] + 1, 2: old[-1][2], 10: 0}[field]
+    path = tmp_path / "changed.jsonl"
+    text = "\n".join([*lines[:at], json.dumps(line), *lines[at + 1 :]])
+    path.write_text(text + "\n", encoding="utf-8")
+    assert main(["trace", "check", str(path)]) == 1
+    assert f"breaks {invariant} for r{state[0]}" in capsys.readouterr().out
