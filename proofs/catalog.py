@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from model.policies import POLICIES, RECOMMENDED, PaddingPolicy
 from proofs.errors import UsageError
 from proofs.necessity import without
-from proofs.report.trace_text import render, table
+from proofs.report.trace_text import WIDTH, render, table, wrapped
 from proofs.symbolic import Limits
 from spec.assumptions import ASSUMPTIONS, Assumption
 from spec.config import FLAGS, KNOBS
@@ -131,5 +131,6 @@ def _explain_policy(policy: PaddingPolicy) -> str:
 
 
 def _page(name: str, kind: str, fields: dict[str, str]) -> str:
-    rows = list(fields.items())
-    return "\n".join([f"{name}: {kind}", "", *(f"  {line}" for line in table(rows))])
+    width = max(map(len, fields)) + 2
+    rows = [wrapped(f"  {field:<{width}}", text, WIDTH) for field, text in fields.items()]
+    return "\n".join([f"{name}: {kind}", "", *(line for row in rows for line in row)])

@@ -24,7 +24,7 @@ from proofs.report.trace_html_parts import (
     policies,
     source,
 )
-from proofs.report.trace_view import COLUMNS, cells, moments
+from proofs.report.trace_view import COLUMNS, adds, cells, moments
 from proofs.trace import Trace, TraceStep
 
 MEANINGS = {
@@ -175,7 +175,7 @@ def _rank(step: TraceStep, several: bool) -> Html:
         if step.events
         else "",
         _requests(step) if step.requests else "",
-        tag("p", tag("b", "Decision: "), step.decision),
+        tag("p", tag("b", "Decision: "), step.decision) if adds(step) else "",
         _booked(step) if step.booked else "",
         class_="rank",
     )

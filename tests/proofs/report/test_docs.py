@@ -18,6 +18,11 @@ def test_the_examples_are_up_to_date(example: regenerate.Example) -> None:
         assert _read(folder / name) == text, f"{name}: run python docs/regenerate.py"
 
 
+def test_the_readme_explains_the_trace_the_program_prints() -> None:
+    trace = _read(DOCS / "examples" / "53962" / "trace.txt")
+    assert f"```text\n{trace}```\n" in _read(DOCS.parent / "README.md")
+
+
 def test_the_examples_are_of_the_bugs_they_are_named_after() -> None:
     sentences = {e.name: regenerate.saved(e).violation.sentence for e in regenerate.KNOWN}
     assert sentences["53962"] == "num_scheduled_tokens = -1 < 1"
