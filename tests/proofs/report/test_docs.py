@@ -39,5 +39,10 @@ def test_the_pictures_are_there_and_load_nothing() -> None:
         assert (DOCS / "pictures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_simulations_page_is_up_to_date() -> None:
+    for path, text in regenerate.simulation().items():
+        assert _read(path) == text, "run python docs/regenerate.py --simulation"
+
+
 def _read(file: Path) -> str:
     return file.read_text(encoding="utf-8")
