@@ -1,10 +1,11 @@
 """Writes everything in ``docs/examples`` and, if asked, the pictures.
 
-    python docs/regenerate.py              render the saved counterexamples again
-    python docs/regenerate.py --find       let the prover find them again first (a minute)
-    python docs/regenerate.py --pictures   also take the pictures (needs chromium; minutes)
+    python docs/regenerate.py                render the saved counterexamples again
+    python docs/regenerate.py --find         let the prover find them again first (a minute)
+    python docs/regenerate.py --simulation   also run the simulation (seconds)
+    python docs/regenerate.py --pictures     also take the pictures (needs chromium; minutes)
 
-A test compares what is committed with what the first form writes.
+Tests compare what is committed with what the first and the third form write.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import browser  # noqa: E402
 from rich.console import Console  # noqa: E402
 
 from model.policies import POLICIES  # noqa: E402
-from proofs import campaign  # noqa: E402
+from proofs import campaign, simulate  # noqa: E402
 from proofs.campaign import Outcome  # noqa: E402
 from proofs.check import Task, check  # noqa: E402
 from proofs.commands.trace import FORMATS as TRACE_FORMATS  # noqa: E402
@@ -38,6 +39,7 @@ from spec.invariants import IDS  # noqa: E402
 
 EXAMPLES = HERE / "examples"
 PICTURES = HERE / "pictures"
+SIMULATION = HERE / "simulation.md"
 SAVED = "trace.json"
 SECONDS = 600.0
 
@@ -156,10 +158,25 @@ def picture_of_trace() -> None:
             page.screenshot(PICTURES / f"{name}.png")
 
 
+def simulation() -> dict[Path, str]:
+    """The default simulation: its page and its plot."""
+    settings = simulate.Settings()
+    points = simulate.sweep(settings, Console(stderr=True, quiet=True))
+    title, caption = simulate.headline(settings)
+    lines = [f"**{title}** ({caption})", "", "| " + " | ".join(simulate.HEADINGS) + " |"]
+    lines.append("|" + " ---: |" * len(simulate.HEADINGS))
+    lines += ["| " + " | ".join(row) + " |" for row in simulate.cells(settings, points)]
+    page = SIMULATION.read_text(encoding="utf-8")
+    table = "\n".join(["<!-- table -->", *lines, "<!-- /table -->"])
+    told = re.sub(r"<!-- table -->.*<!-- /table -->", lambda _: table, page, flags=re.S)
+    return {SIMULATION: told, PICTURES / "simulate.svg": simulate.plot(settings, points)}
+
+
 def main() -> None:
     """Write the files."""
     parser = argparse.ArgumentParser(description="Regenerate docs/examples and the pictures.")
     parser.add_argument("--find", action="store_true", help="let the prover find them again")
+    parser.add_argument("--simulation", action="store_true", help="also run the simulation")
     parser.add_argument("--pictures", action="store_true", help="also take the pictures")
     arguments = parser.parse_args()
     for example in KNOWN:
@@ -169,6 +186,9 @@ def main() -> None:
         for name, text in documents(example, trace).items():
             (folder / name).write_text(text, encoding="utf-8")
         print(f"{example.name}: {trace.violation.sentence}")
+    if arguments.simulation:
+        for path, text in simulation().items():
+            path.write_text(text, encoding="utf-8")
     if arguments.pictures:
         PICTURES.mkdir(exist_ok=True)
         picture_of_trace()

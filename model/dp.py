@@ -7,8 +7,9 @@ one CUDA graph decision together and one rank's odd row slows all of them down. 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from model.engine import Engine
@@ -33,12 +34,20 @@ class CostModel:
     mixture-of-experts model.  The fallback is set to six times that because #55126 reports P99
     latency down by 83.4 %, which is 1 - 1 / 6: the size of the largest gain is put in, and only
     where along the load it appears comes out.
+
+    Raises:
+        ValueError: a cost that is not a number of milliseconds; one sentence.
     """
 
     full_ms: float = 15.0
     piecewise_ms: float = 90.0
     none_ms: float = 120.0
     per_token_ms: float = 0.01
+
+    def __post_init__(self) -> None:
+        for name, cost in asdict(self).items():
+            if not (math.isfinite(cost) and cost >= 0):
+                raise ValueError(f"{name} = {cost:g} is illegal; legal: 0 or more milliseconds.")
 
     def step_ms(self, dispatch: Dispatch) -> float:
         """The latency of a step, milliseconds."""

@@ -7,14 +7,13 @@ from difflib import get_close_matches
 from model.policies import POLICIES, RECOMMENDED, PaddingPolicy
 from proofs.errors import UsageError
 from proofs.necessity import without
-from proofs.report.trace_text import render, table
+from proofs.report.trace_text import WIDTH, render, table, wrapped
 from proofs.symbolic import Limits
 from spec.assumptions import ASSUMPTIONS, Assumption
 from spec.config import FLAGS, KNOBS
 from spec.invariants import CATALOGUE, IDS
 from spec.records import Attention, Booking, Decision, PoolState, RequestState, StepTotals
 from spec.waivers import WAIVERS
-
 
 SPEAKS_OF: dict[type, str] = {
     Decision: "of one decision",
@@ -91,8 +90,7 @@ def _first(identifier: str) -> str:
 def _explain_invariant(name: str) -> str:
     entries = [entry for entry in CATALOGUE if entry.id == name]
     clauses = [
-        f"{SPEAKS_OF[entry.about]}: {(entry.claim.__doc__ or '').strip()}"
-        for entry in entries
+        f"{SPEAKS_OF[entry.about]}: {(entry.claim.__doc__ or '').strip()}" for entry in entries
     ]
     fields = {
         "promises": entries[0].statement,
@@ -144,5 +142,6 @@ def _explain_policy(policy: PaddingPolicy) -> str:
 
 
 def _page(name: str, kind: str, fields: dict[str, str]) -> str:
-    rows = list(fields.items())
-    return "\n".join([f"{name}: {kind}", "", *(f"  {line}" for line in table(rows))])
+    width = max(map(len, fields)) + 2
+    rows = [wrapped(f"  {field:<{width}}", text, WIDTH) for field, text in fields.items()]
+    return "\n".join([f"{name}: {kind}", "", *(line for row in rows for line in row)])

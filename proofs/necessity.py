@@ -6,6 +6,7 @@ can be dropped, the smallest execution of the recommended policy that then break
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import time
 
 from model.policies import RECOMMENDED
@@ -78,7 +79,7 @@ def without(assumption: str, limits: Limits) -> Trace | None:
     engine)."""
     if assumption in WITNESSES:
         invariant, scenario = WITNESSES[assumption]
-        return replay(scenario, invariant, {assumption})
+        return replace(replay(scenario, invariant, {assumption}), without=assumption)
     if assumption not in CORNERS:
         return None
     invariant, features = CORNERS[assumption]
@@ -96,7 +97,8 @@ def without(assumption: str, limits: Limits) -> Trace | None:
         )
         if invariant in found.scenarios:
             try:
-                return replay(found.scenarios[invariant], invariant, {assumption})
+                trace = replay(found.scenarios[invariant], invariant, {assumption})
+                return replace(trace, without=assumption)
             except NotReproduced:
                 continue
     return None

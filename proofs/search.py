@@ -20,7 +20,7 @@ from model.request import Request
 from proofs.play import Play, Promise
 from proofs.scenario import Arrival, RecordingWorld, Scenario
 from proofs.small_world import LARGEST, Features, SmallWorld, small_config
-from proofs.symbolic import Context, Exploration, Limits, Path, Refuted, evaluate
+from proofs.symbolic import Backend, Context, Exploration, Limits, Path, Refuted, evaluate
 from proofs.verdict import Statistics
 from spec import assumptions as world
 from spec.config import Config
@@ -55,13 +55,15 @@ class Search:
 
 @dataclass(slots=True)
 class Found:
-    """What a search ended with."""
+    """What a search ended with, or has come to so far."""
 
     scenarios: dict[str, Scenario] = field(default_factory=dict)
     """Invariant id → the smallest execution that breaks it."""
     complete: bool = True
     """Every path within the depths was looked at."""
     statistics: Statistics = field(default_factory=Statistics)
+    backend: Backend = field(default_factory=Backend, repr=False)
+    """Z3's context of all explorations of this search."""
 
 
 def search(task: Search) -> Found:
@@ -95,7 +97,7 @@ def _at_depth(
 def _up_to(run: _Run, targets: Collection[str], found: Found) -> None:
     """The smallest breach of each target among the executions of one depth and length."""
     best: dict[str, tuple[tuple[int, ...], Scenario]] = {}
-    with Exploration(run.play, run.task.limits) as exploration:
+    with Exploration(run.play, run.task.limits, found.backend) as exploration:
         for path in exploration:
             if path.unsupported:
                 found.complete = False

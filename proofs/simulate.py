@@ -18,7 +18,7 @@ import argparse
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +41,13 @@ OUTPUT_TOKENS = (400, 1200)
 """Output lengths are uniform in this range, tokens."""
 MAX_RANKS = 256
 MIN_STEPS = 200
+COSTS = {
+    "full_ms": "a step that replays one FULL graph",
+    "piecewise_ms": "a step with an odd row: PIECEWISE graphs",
+    "none_ms": "a step larger than every captured graph",
+    "per_token_ms": "each row of the largest rank, padding included",
+}
+"""The fields of ``CostModel``, in words."""
 CONFIG = Config.checked(
     max_model_len=4096,
     num_spec_tokens=3,
@@ -75,8 +82,10 @@ class Settings:
             raise ValueError(f"steps = {self.steps} is illegal; legal: {MIN_STEPS} or more.")
         if self.seed < 0:
             raise ValueError(f"seed = {self.seed} is illegal; legal: 0 or more.")
-        if not self.qps or not all(math.isfinite(load) and load > 0 for load in self.qps):
-            raise ValueError(f"qps = {self.qps} is illegal; legal: one or more numbers above 0.")
+        positive = self.qps and all(math.isfinite(load) and load > 0 for load in self.qps)
+        if not positive or list(self.qps) != sorted(set(self.qps)):
+            given = ",".join(f"{load:g}" for load in self.qps)
+            raise ValueError(f"qps = {given} is illegal; legal: ascending numbers above 0.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,8 @@ class Point:
 
     p99_ms: float
     """99th percentile of the time between two deliveries to one client, milliseconds."""
+    mean_ms: float
+    """The mean of the same times, milliseconds."""
     fallback_steps: float
     """Share of the steps in which the group left its FULL graph."""
     idle_ranks: float
@@ -160,8 +171,9 @@ def simulate(settings: Settings, policy: PaddingPolicy, qps: float) -> Point:
             idle += sum(not output.scheduled for output in done.outputs)
     gaps = np.concatenate([node.gaps_ms for node in nodes])
     p99 = float(np.percentile(gaps, 99, method="inverted_cdf")) if gaps.size else math.nan
+    mean = float(gaps.mean()) if gaps.size else math.nan
     measured = max(measured, 1)
-    return Point(p99, fallback / measured, idle / measured / settings.ranks)
+    return Point(p99, mean, fallback / measured, idle / measured / settings.ranks)
 
 
 def sweep(settings: Settings, console: Console) -> list[tuple[Point, Point]]:
@@ -172,27 +184,54 @@ def sweep(settings: Settings, console: Console) -> list[tuple[Point, Point]]:
     ]
 
 
-def table(settings: Settings, points: Sequence[tuple[Point, Point]]) -> Table:
-    """The sweep as a table."""
-    cost = settings.cost
-    result = Table(
-        title=f"P99 inter-token latency, {settings.ranks} data-parallel decode ranks, "
-        f"K = {CONFIG.num_spec_tokens}",
-        caption=f"step cost in ms: FULL {cost.full_ms:g}, PIECEWISE {cost.piecewise_ms:g}, NONE "
-        f"{cost.none_ms:g}, + {cost.per_token_ms:g} per row: inputs, not measurements",
-    )
-    headings = ("QPS", "idle ranks", "fallback steps\n53962 → 55126", "P99 ms\n53962 → 55126")
-    for heading in (*headings, "change"):
-        result.add_column(heading, justify="right")
-    for qps, (before, after) in zip(settings.qps, points, strict=True):
-        result.add_row(
+HEADINGS = ("QPS", "idle ranks", "fallback steps", "mean ms", "P99 ms", "change of P99")
+"""Of the table; a cell with an arrow is policy 53962 → policy 55126."""
+
+
+def cells(settings: Settings, points: Sequence[tuple[Point, Point]]) -> list[tuple[str, ...]]:
+    """The sweep in rows under ``HEADINGS``."""
+    return [
+        (
             f"{qps:g}",
             f"{after.idle_ranks:.0%}",
             f"{before.fallback_steps:.1%} → {after.fallback_steps:.1%}",
+            f"{before.mean_ms:.1f} → {after.mean_ms:.1f}",
             f"{before.p99_ms:.1f} → {after.p99_ms:.1f}",
             f"{after.p99_ms / before.p99_ms - 1:+.1%}",
         )
+        for qps, (before, after) in zip(settings.qps, points, strict=True)
+    ]
+
+
+def headline(settings: Settings) -> tuple[str, str]:
+    """What the table shows, and the inputs it rests on."""
+    cost = settings.cost
+    return (
+        f"Inter-token latency, {settings.ranks} data-parallel decode ranks, "
+        f"K = {CONFIG.num_spec_tokens}, policy 53962 → 55126",
+        f"step cost in ms: FULL {cost.full_ms:g}, PIECEWISE {cost.piecewise_ms:g}, NONE "
+        f"{cost.none_ms:g}, + {cost.per_token_ms:g} per row: inputs, not measurements",
+    )
+
+
+def table(settings: Settings, points: Sequence[tuple[Point, Point]]) -> Table:
+    """The sweep as a table for a terminal."""
+    title, caption = headline(settings)
+    result = Table(title=title, caption=caption)
+    for heading in HEADINGS:
+        result.add_column(heading, justify="right")
+    for row in cells(settings, points):
+        result.add_row(*row)
     return result
+
+
+def plot(settings: Settings, points: Sequence[tuple[Point, Point]]) -> str:
+    """The sweep as an SVG document."""
+    before = Curve("53962", [before.p99_ms for before, _ in points])
+    after = Curve("55126", [after.p99_ms for _, after in points])
+    title = f"P99 inter-token latency of {settings.ranks} decode ranks, by load"
+    axes = ("requests per second, whole group", "P99 inter-token latency, ms")
+    return line_chart(title, axes, settings.qps, [before, after])
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -201,30 +240,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranks", type=int, default=default.ranks, help="data-parallel ranks")
     parser.add_argument("--steps", type=int, default=default.steps, help="steps per load")
     parser.add_argument("--seed", type=int, default=default.seed, help="of arrivals and samples")
+    parser.add_argument(
+        "--qps",
+        type=_numbers,
+        default=default.qps,
+        metavar="N,N,...",
+        help="loads, requests per second for the whole group, ascending",
+    )
+    for name, cost in asdict(default.cost).items():
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=float,
+            default=cost,
+            metavar="MS",
+            help=COSTS[name] + f" (default: {cost:g})",
+        )
     parser.add_argument("--output", type=Path, default=Path("simulate.svg"), help="plot, SVG")
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(number) for number in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list like 1,2,4.5") from None
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table and write the plot; returns the exit status, 0.
 
     Args:
-        args: ``ranks``, ``steps``, ``seed`` and ``output``, a path for the plot.
+        args: as ``add_arguments`` adds them.
 
     Raises:
-        ValueError: an illegal number of ranks or steps, seed or output; one sentence.
+        ValueError: an illegal number or output; one sentence.
         OSError: the plot cannot be written.
     """
-    settings = Settings(ranks=args.ranks, steps=args.steps, seed=args.seed)
+    cost = CostModel(**{name: getattr(args, name) for name in COSTS})
+    settings = Settings(args.ranks, args.steps, args.seed, args.qps, cost)
     output = Path(args.output)
     if not output.parent.is_dir() or output.is_dir():
         raise ValueError(f"output = {output} is illegal; legal: a file in an existing folder.")
     console = Console()
     points = sweep(settings, Console(stderr=True))
     console.print(table(settings, points))
-    before = Curve("53962", [before.p99_ms for before, _ in points])
-    after = Curve("55126", [after.p99_ms for _, after in points])
-    title = f"P99 inter-token latency of {settings.ranks} decode ranks, by load"
-    axes = ("requests per second, whole group", "P99 inter-token latency, ms")
-    write_atomically(output, line_chart(title, axes, settings.qps, [before, after]))
+    write_atomically(output, plot(settings, points))
     console.print(f"plot: {output}", highlight=False, soft_wrap=True)
     return 0

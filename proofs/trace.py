@@ -112,6 +112,8 @@ class Trace:
     """The arguments of ``check`` that name what was checked; empty for a policy of the model."""
     excerpts: tuple[dict[str, Any], ...] = ()
     """Text of the source around the branches: ``{file, first, lines}``, lines counted from 1."""
+    without: str = ""
+    """The assumption or waiver that rules this execution out; empty for a violation."""
 
     @property
     def mode(self) -> str:

@@ -10,7 +10,8 @@ from proofs.errors import UsageError
 EXAMPLES = (
     "examples:\n"
     "  python -m proofs simulate\n"
-    "  python -m proofs simulate --ranks 4 --steps 800 --output ranks4.svg"
+    "  python -m proofs simulate --ranks 4 --steps 800 --output ranks4.svg\n"
+    "  python -m proofs simulate --qps 0.5,1,2 --full-ms 20 --piecewise-ms 35"
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,12 +62,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     trace = trace_file.load(arguments.file)
+    if arguments.format == "text" and arguments.output is None:
+        terminal.show(trace_text.render(trace, terminal.width_of(sys.stdout)) + "\n")
+        return 0
     text = FORMATS[arguments.format](trace)
     if arguments.output is not None:
         outputs.writable(arguments.output)
         write_whole(arguments.output, text)
-    elif arguments.format == "text":
-        terminal.show(text)
     else:
         terminal.write(text)
     return 0

@@ -20,7 +20,7 @@ STYLES = (
     (r"\bBROKEN!?", "bold red"),
     (r"(?<=  )ok\b|\bok(?=/)|(?<=/)ok\b", "green"),
     (r"<-- breaks here", "bold red"),
-    (r"^\s*broken\b.*", "red"),
+    (r"^\s*broken\b[^:]*:", "red"),
     (r"\(padded\)", "yellow"),
     (r"(?<=see it again: ).*", "cyan"),
     (r"^-+$", "dim"),

@@ -24,7 +24,7 @@ from proofs.report.trace_html_parts import (
     policies,
     source,
 )
-from proofs.report.trace_view import COLUMNS, cells, moments
+from proofs.report.trace_view import COLUMNS, LEGEND, adds, cells, moments
 from proofs.trace import Trace, TraceStep
 
 MEANINGS = {
@@ -101,6 +101,7 @@ def _execution(trace: Trace) -> Html:
             tag("h2", "The smallest execution that breaks it", id="execution"),
             tag("div", charts, class_="lanes"),
             legend(),
+            tag("p", f"{LEGEND}.", class_="mute symbols"),
             _controls(),
             tag("p", class_="hidden", role="status", aria_live="polite"),
             class_="card",
@@ -175,7 +176,7 @@ def _rank(step: TraceStep, several: bool) -> Html:
         if step.events
         else "",
         _requests(step) if step.requests else "",
-        tag("p", tag("b", "Decision: "), step.decision),
+        tag("p", tag("b", "Decision: "), step.decision) if adds(step) else "",
         _booked(step) if step.booked else "",
         class_="rank",
     )

@@ -15,6 +15,7 @@ from proofs.report.trace_view import (
     policy_label,
     policy_line,
     promised,
+    ruled_out,
     sides,
     sources,
     statement,
@@ -43,6 +44,7 @@ def heading(trace: Trace) -> Html:
         tag("p", "schedproof counterexample: ", tag("b", "violated"), class_="eyebrow"),
         tag("h1", trace.invariant),
         tag("p", statement(trace.invariant), class_="promise"),
+        tag("p", "But: ", ruled_out(trace), ".", class_="why") if ruled_out(trace) else "",
         tag("p", why(trace.invariant), " ", (join(" ", item) for item in links), class_="why"),
         tag("ul", (tag("li", chip) for chip in chips), class_="chips"),
     )

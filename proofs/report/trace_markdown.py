@@ -9,8 +9,10 @@ from proofs.report.trace_file import printable
 from proofs.report.trace_view import (
     COLUMNS,
     LEGEND,
+    adds,
     also_in,
     branch_lines,
+    broken_where,
     cells,
     command,
     excerpt_line,
@@ -20,6 +22,7 @@ from proofs.report.trace_view import (
     policy_label,
     policy_line,
     promised,
+    ruled_out,
     sources,
     statement,
     subject,
@@ -70,23 +73,25 @@ def render(trace: Trace, heading: int = 2) -> str:
     """The whole counterexample, ready to paste."""
     trace = printable(trace)
     violation = trace.violation
-    about = f" for request {code(violation.request)}" if violation.request else ""
     lines = [
         f"{'#' * heading} ❌ {code(trace.invariant)} is violated",
         "",
         f"**Promised:** {escape(statement(trace.invariant))}  ",
         f"{code(promised(violation))}",
         "",
-        f"**Broken{about}:** {code(violation.sentence)}",
+        f"**Broken** in {escape(broken_where(trace))}: {code(violation.sentence)}",
         "",
     ]
+    if ruled_out(trace):
+        lines += [f"**But** {escape(ruled_out(trace))}.", ""]
     if why(trace.invariant):
         lines += [f"**Why it matters:** {escape(why(trace.invariant))} ({_links(trace)})", ""]
     if trace.policy:
         lines += [f"**{subject(trace).capitalize()}:** {escape(policy_line(trace))}  "]
     lines += [f"**Mode:** {trace.mode} scheduling  ", f"**Configuration:** {_config(trace)}", ""]
+    lines += [f"{escape(LEGEND)}.", ""]
     for step in trace.steps:
-        lines += [*_step(step), ""]
+        lines += _step(step)
     lines += _source(trace)
     lines += [f"> {escape(note)}\n" for note in trace.notes]
     same = also_in(trace)
@@ -95,7 +100,7 @@ def render(trace: Trace, heading: int = 2) -> str:
             f"{escape(policy_label(name))} ({escape(status)})" for name, status in same
         )
         lines += [f"**Policies that break it** ({trace.mode}): {told}", ""]
-    lines += ["**See it again:**", "", *block(command(trace)), "", f"<sub>{LEGEND}</sub>"]
+    lines += ["**See it again:**", "", *block(command(trace))]
     text = "\n".join(lines)
     if len(text) > LONGEST:
         text = f"{text[:LONGEST].rsplit(chr(10), 1)[0]}\n\n… shortened; `trace show` has it all."
@@ -121,9 +126,10 @@ def _step(step: TraceStep) -> list[str]:
     if step.requests:
         lines += rows([COLUMNS, *([escape(c) for c in cells(line)] for line in step.requests)])
         lines.append("")
-    lines.append(f"Decision: {escape(step.decision)}")
+    if adds(step):
+        lines += [f"Decision: {escape(step.decision)}", ""]
     if step.booked:
-        lines += ["", *(f"- then: {escape(event)}" for event in step.booked)]
+        lines += [*(f"- then: {escape(event)}" for event in step.booked), ""]
     return lines
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from proofs.report.trace_file import printable
 from proofs.report.trace_view import (
     COLUMNS,
+    KEEP,
     LEGEND,
+    adds,
     also_in,
     branch_lines,
+    broken_where,
     cells,
     command,
     config_line,
@@ -17,6 +21,7 @@ from proofs.report.trace_view import (
     policy_label,
     policy_line,
     promised,
+    ruled_out,
     statement,
     subject,
     where,
@@ -24,34 +29,61 @@ from proofs.report.trace_view import (
 )
 from proofs.trace import Trace, TraceStep
 
+WIDTH, MINIMUM = 100, 40
+"""Columns of a report, and the fewest it is ever squeezed into."""
 
-def render(trace: Trace) -> str:
-    """The whole counterexample; reads top to bottom in one minute."""
+
+def render(trace: Trace, columns: int | None = None) -> str:
+    """The whole counterexample; reads top to bottom in one minute.
+
+    Paragraphs are folded to ``columns`` where a terminal is narrower than a report.
+    """
     trace = printable(trace)
+    width = WIDTH if columns is None else min(columns, WIDTH)
     violation = trace.violation
-    lines = [f"{trace.invariant}: {statement(trace.invariant)}"]
-    if why(trace.invariant):
-        lines.append(f"  why       {why(trace.invariant)}")
-    if trace.policy:
-        lines.append(f"  {subject(trace):<10}{policy_line(trace)}")
-    lines.append(f"  mode      {trace.mode} scheduling")
-    lines.append(f"  config    {config_line(trace)}")
-    lines.append("")
+    fields = {
+        "broken": f"{broken_where(trace)}: {violation.sentence}",
+        "but": ruled_out(trace),
+        "why": why(trace.invariant),
+        subject(trace): policy_line(trace) if trace.policy else "",
+        "mode": f"{trace.mode} scheduling",
+        "config": config_line(trace),
+    }
+    lines = wrapped("", f"{trace.invariant}: {statement(trace.invariant)}", width, hang=2)
+    for name, told in fields.items():
+        if told:
+            lines += wrapped(f"  {name:<10}", told, width)
+    lines += ["", *wrapped("  ", f"{LEGEND}.", width), ""]
     for step in trace.steps:
         lines += [f"  {line}" for line in step_lines(step)]
         lines.append("")
     about = f" for request {violation.request}" if violation.request else ""
     lines.append(f"  promised: {promised(violation)}")
-    lines.append(f"  broken{about}: {violation.sentence}")
+    lines += wrapped("  ", f"broken{about}: {violation.sentence}", width, hang=2)
     lines += _source(trace)
-    lines += [f"  note: {note}" for note in trace.notes]
+    for note in trace.notes:
+        lines += wrapped("  note: ", note, width)
     same = also_in(trace)
     if same:
         told = "; ".join(f"{policy_label(name)} ({status})" for name, status in same)
-        lines.append(f"  policies of the model that break it ({trace.mode}): {told}")
+        about = f"policies of the model that break it ({trace.mode}): {told}"
+        lines += wrapped("  ", about, width, hang=2)
     lines.append(f"  see it again: {command(trace)}")
-    lines.append(f"  ({LEGEND})")
     return "\n".join(lines)
+
+
+def wrapped(lead: str, text: str, width: int, hang: int = 0) -> list[str]:
+    """A paragraph behind ``lead``; further lines are indented as deep, and by ``hang`` more."""
+    indent = len(lead) + hang
+    lines = textwrap.wrap(
+        text,
+        max(width, MINIMUM),
+        initial_indent=lead,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(KEEP, " ") for line in lines]
 
 
 def _source(trace: Trace) -> list[str]:
@@ -71,7 +103,8 @@ def step_lines(step: TraceStep) -> list[str]:
     lines += [f"  . {event}" for event in step.events]
     if step.requests:
         lines += [f"  {row}" for row in table([COLUMNS, *map(cells, step.requests)])]
-    lines.append(f"  decision: {step.decision}")
+    if adds(step):
+        lines.append(f"  decision: {step.decision}")
     lines += [f"  then: {event}" for event in step.booked]
     return lines
 

@@ -12,13 +12,17 @@ from proofs.trace import RequestLine, Trace, TraceStep, Violation
 from proofs.verdict import VIOLATED
 from spec.config import FLAGS, KNOBS
 from spec.invariants import CATALOGUE
+from spec.waivers import WAIVERS
 
 COLUMNS = ("request", "N", "C", "H", "S", "rows n", "drafts", "outcome")
 LEGEND = (
-    "before the step: N tokens held, C computed (optimistic), H rows in flight that will sample, "
-    "S drafts waiting"
+    "Before each step a request has N tokens (prompt and output), of which C are computed (counted "
+    "when scheduled, rejected drafts taken back later), H rows in flight that will sample, and S "
+    "drafts waiting; the step gives it n rows, some of them for drafts"
 )
 PADDED = " (padded)"
+KEEP = "\u00a0"
+"""A space that no line is broken at."""
 RAISED = "raised"
 """The outcome of a request the scheduler died on."""
 PULL = "https://github.com/vllm-project/vllm/pull/"
@@ -76,10 +80,23 @@ def flags_on(trace: Trace) -> list[str]:
 
 
 def config_line(trace: Trace) -> str:
-    """The knobs by symbol, then the flags that are on."""
-    numbers = "  ".join(f"{symbol}={value}" for symbol, _, value in knobs(trace))
-    flags = flags_on(trace)
-    return numbers + ("" if not flags else "  on: " + ", ".join(flags))
+    """The knobs by name and symbol, then the flags that are on."""
+    numbers = [f"{name}{KEEP}{symbol}={value}" for symbol, name, value in knobs(trace)]
+    return ", ".join([*numbers, *(f"{flag}{KEEP}on" for flag in flags_on(trace))])
+
+
+def broken_where(trace: Trace) -> str:
+    """``step 2, rank 0, request B``."""
+    step, violation = broken_step(trace), trace.violation
+    about = f", request {violation.request}" if violation.request else ""
+    return f"step {step.step}, rank {step.rank}{about}"
+
+
+def adds(step: TraceStep) -> bool:
+    """Whether the decision in words says more than the table of requests does."""
+    tabled = tuple(line.request_id for line in step.requests)
+    said = step.decision.split("; ")
+    return not all(part.startswith(tabled) for part in said) if tabled else True
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +157,11 @@ def broken_step(trace: Trace) -> TraceStep:
 def also_in(trace: Trace) -> list[tuple[str, str]]:
     """Policies known to break the same promise in the same mode: name, where it was merged.
 
-    Read from the table of known bugs, every cell of which ``check`` proves or refutes anew.
+    Read from the table of known bugs, every cell of which ``check`` proves or refutes anew.  None
+    for an execution that is ruled out: the table is about those that are not.
     """
+    if trace.without:
+        return []
     return [
         (name, POLICIES[name].status)
         for name in BROKEN
@@ -155,8 +175,19 @@ def free_of(trace: Trace) -> list[tuple[str, str]]:
     return [(name, p.status) for name, p in POLICIES.items() if name not in broken]
 
 
+def ruled_out(trace: Trace) -> str:
+    """Why this execution is not counted as a violation; empty if it is one."""
+    if any(waiver.id == trace.without for waiver in WAIVERS):
+        return f"allowed by the waiver {trace.without}; shown as if it were not granted"
+    if trace.without:
+        return f"possible only where the assumption {trace.without} does not hold"
+    return ""
+
+
 def command(trace: Trace) -> str:
     """What to run to see it again."""
+    if trace.without:
+        return f"python -m proofs explain {shlex.quote(trace.without)}"
     if trace.target:
         what = trace.target
     elif trace.source is not None:

@@ -20,7 +20,7 @@ def render(report: Report, verbose: bool = False, width: int | None = None) -> s
     obligations = report.outcome.obligations
     names = list(dict.fromkeys(o.policy for o in obligations))
     if len(names) == 1:
-        lines = [_title(names[0]), "", *policy_report(obligations, verbose)]
+        lines = [_title(names[0]), "", *policy_report(obligations, verbose, width)]
     else:
         lines = policy_table(obligations, width)
         lines += [
@@ -32,7 +32,7 @@ def render(report: Report, verbose: bool = False, width: int | None = None) -> s
         recommended = [o for o in obligations if o.policy == RECOMMENDED.name]
         if recommended:
             lines += ["", f"policy {RECOMMENDED.name} (recommended) rests on:"]
-            lines += policy_report(recommended, verbose=True)
+            lines += policy_report(recommended, verbose=True, width=width)
     return "\n".join([*lines, "", summary(report)]) + "\n"
 
 
@@ -97,7 +97,9 @@ def _mark(obligation: Obligation) -> str:
     return MARKS[obligation.verdict] + ("" if obligation.as_expected else "!")
 
 
-def policy_report(obligations: Sequence[Obligation], verbose: bool) -> list[str]:
+def policy_report(
+    obligations: Sequence[Obligation], verbose: bool, width: int | None = None
+) -> list[str]:
     """One policy: a line per invariant, then the counterexamples."""
     shared, common = _shared(obligations), _common_reasons(obligations)
     lines: list[str] = []
@@ -119,7 +121,7 @@ def policy_report(obligations: Sequence[Obligation], verbose: bool) -> list[str]
     for reason, told in common.items():
         lines += ["", f"  {'/'.join(told)}: undecided: {reason}"]
     for trace in smallest_traces(obligations):
-        lines += ["", "-" * 72, render_trace(trace)]
+        lines += ["", "-" * 72, render_trace(trace, width)]
     return lines
 
 

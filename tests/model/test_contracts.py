@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,114 +11,50 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from model import contracts
-
-ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 8
-"""CrossHair's time per postcondition; all but the open ones need a fraction of it."""
-HASTE = 2
-"""The same where an error is expected: an error takes less to find than a confirmation."""
-OPEN = {"mamba_aligned_rows: __return__ in (0, rows) or (start + __return__) % block == 0"}
-"""Not confirmed over all paths: division by a symbolic block size is nonlinear.  The prover
-decides it (``proofs.symbolic.multiples``); CrossHair and Hypothesis only try."""
-
-PLANTED = {
-    "decide": (
-        "policies",
-        "fits = end <= config.max_model_len",
-        "fits = end < config.max_model_len",
-    ),
-    "threshold_in_force": ("planning", "num_unfinished <= 1", "num_unfinished <= 2"),
-    "capped": ("planning", "(threshold < rows)", "(threshold + 1 < rows)"),
-    "mamba_aligned_rows": ("planning", "ite(start >= prefill_end,", "ite(start > prefill_end,"),
-    "scheduled_drafts": ("planning", "computed_tokens - known", "computed_tokens - known + 1"),
-    "roll_back_rejected": ("output", "rejected = drafts -", "rejected = drafts + 1 -"),
-    "append_tokens": ("output", "elif to_length_stop <= gen", "elif to_length_stop < gen"),
-    "running_rows": ("planning", "rows = min(rows, room)", "rows = min(rows, room + 1)"),
-    "waiting_rows": (
-        "planning",
-        "rows = min(rows, budget)\n    a",
-        "rows = min(rows, budget + 1)\n    a",
-    ),
-}
-"""Contract → (module, text, text with an off-by-one)."""
-CALLERS = ("running_rows", "waiting_rows")
-"""Planted in a copy of their own: these call ``capped`` and ``decide``."""
-
-
-def crosshair(root: Path, seconds: int, *targets: str) -> list[str]:
-    """The lines ``crosshair check`` prints about ``model/contracts.py`` of a source tree."""
-    command = [
-        sys.executable,
-        "-m",
-        "crosshair",
-        "check",
-        "--report_all",
-        "--analysis_kind=PEP316",
-        f"--per_condition_timeout={seconds}",
-        *(targets or ("model/contracts.py",)),
-    ]
-    done = subprocess.run(
-        command,
-        cwd=root,
-        env={"PYTHONPATH": str(root)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert not done.stderr.strip(), f"crosshair complains:\n{done.stderr}"
-    return done.stdout.splitlines()
-
-
-def condition_at(lines: list[str], number: int) -> str:
-    """``function: postcondition`` of a line of the contracts."""
-    text = lines[number - 1].strip().removeprefix("post: ")
-    name = next(
-        match[1] for line in reversed(lines[:number]) if (match := re.match(r"def (\w+)\(", line))
-    )
-    return f"{name}: {text}"
-
-
-def verdicts(root: Path, seconds: int, *targets: str) -> dict[str, str]:
-    """Postcondition → what CrossHair says of it."""
-    source = (root / "model" / "contracts.py").read_text(encoding="utf-8").splitlines()
-    found = {}
-    for line in crosshair(root, seconds, *targets):
-        match = re.match(r".*contracts\.py:(\d+): \w+: (.*)", line)
-        assert match, f"crosshair reports about another file: {line}"
-        found[condition_at(source, int(match[1]))] = match[2]
-    return found
+from model import planning
+from tests.model.crosshair_runs import (
+    CONFIRMED,
+    CONTRACTS,
+    GROUPS,
+    NOT_CONFIRMED,
+    OPEN,
+    PLANTED,
+    ROOT,
+    planted,
+    report,
+    sound,
+)
 
 
 def test_crosshair_confirms_every_postcondition_but_the_open_ones() -> None:
-    said = verdicts(ROOT, SECONDS)
-    written = (ROOT / "model" / "contracts.py").read_text(encoding="utf-8").count("    post: ")
+    said = sound()
+    written = sum((c.__doc__ or "").count("post: ") for c in CONTRACTS.values())
     assert len(said) == written, "a postcondition has no verdict"
     for condition, verdict in said.items():
         if condition in OPEN:
-            assert verdict in ("Not confirmed.", "Confirmed over all paths."), (condition, verdict)
+            assert verdict in (NOT_CONFIRMED, CONFIRMED), (condition, verdict)
         else:
-            assert verdict == "Confirmed over all paths.", (condition, verdict)
+            assert verdict == CONFIRMED, (condition, verdict)
     assert set(said) >= OPEN, "an open postcondition is gone: update OPEN"
+    page = (ROOT / "docs" / "crosshair.md").read_text(encoding="utf-8")
+    assert page == report(said), "run python -m tests.model.crosshair_runs > docs/crosshair.md"
 
 
-@pytest.mark.parametrize("names", [sorted(PLANTED.keys() - set(CALLERS)), CALLERS])
-def test_crosshair_notices_an_off_by_one_in_each_function(names: list[str], tmp_path: Path) -> None:
-    for folder in ("spec", "model"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.pyc"))
-    for name in names:
-        module, right, wrong = PLANTED[name]
-        path = tmp_path / "model" / f"{module}.py"
-        text = path.read_text(encoding="utf-8")
-        assert text.count(right) == 1, f"{right!r} is not in {module}.py once: update PLANTED"
-        path.write_text(text.replace(right, wrong), encoding="utf-8")
-    said = verdicts(tmp_path, HASTE, *(f"model.contracts.{name}" for name in names))
-    caught = {
-        condition.split(":")[0]
-        for condition, verdict in said.items()
-        if verdict not in ("Confirmed over all paths.", "Not confirmed.")
-    }
-    assert caught == set(names), f"not caught: {set(names) - caught}; said {said}"
+def test_every_contract_has_an_off_by_one_planted() -> None:
+    assert CONTRACTS.keys() == PLANTED.keys()
+    assert sorted(name for names in GROUPS for name in names) == sorted(PLANTED)
+
+
+def test_every_planning_function_has_a_contract() -> None:
+    called = "".join(map(inspect.getsource, CONTRACTS.values()))
+    for name, function in inspect.getmembers(planning, inspect.isfunction):
+        if function.__module__ == planning.__name__:
+            assert f"planning.{name}(" in called, f"{name} has no contract"
+
+
+@pytest.mark.parametrize("names", GROUPS, ids=len)
+def test_crosshair_notices_an_off_by_one_in_each_function(names: set[str], tmp_path: Path) -> None:
+    assert planted(tmp_path, set(names)) == set(names)
 
 
 # -- the same contracts under Hypothesis ---------------------------------------------------------
@@ -145,7 +77,7 @@ def hold(
         name: data.draw(kinds[str(parameter.annotation)], label=name)
         for name, parameter in signature.parameters.items()
     }
-    scope = {**vars(contracts), **arguments}
+    scope = {**contract.__globals__, **arguments}
     for condition in conditions(contract, "pre:"):
         assume(eval(condition, scope))
     scope["__return__"] = contract(**arguments)
@@ -162,7 +94,7 @@ PLAIN = settings(
 )
 
 
-@pytest.mark.parametrize("contract", contracts.CONTRACTS, ids=lambda c: str(c.__name__))
+@pytest.mark.parametrize("contract", CONTRACTS.values(), ids=CONTRACTS)
 def test_hypothesis_finds_no_broken_contract(contract: Callable[..., Any]) -> None:
     @PLAIN
     @given(st.data())
@@ -172,7 +104,7 @@ def test_hypothesis_finds_no_broken_contract(contract: Callable[..., Any]) -> No
     check()
 
 
-@pytest.mark.parametrize("contract", contracts.CONTRACTS, ids=lambda c: str(c.__name__))
+@pytest.mark.parametrize("contract", CONTRACTS.values(), ids=CONTRACTS)
 def test_hypothesis_with_crosshair_as_its_backend_finds_none_either(
     contract: Callable[..., Any],
 ) -> None:

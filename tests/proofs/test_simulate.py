@@ -49,6 +49,8 @@ def test_the_same_seed_gives_the_same_point() -> None:
         ({"qps": ()}, "qps"),
         ({"qps": (0.0,)}, "qps"),
         ({"qps": (float("inf"),)}, "qps"),
+        ({"qps": (2.0, 1.0)}, "ascending"),
+        ({"qps": (2.0, 2.0)}, "ascending"),
     ],
 )
 def test_illegal_inputs_are_refused_in_one_sentence(
@@ -66,7 +68,7 @@ def test_the_command_prints_a_table_and_writes_a_plot(
     plot = tmp_path / "plot.svg"
     arguments = ["--ranks", "2", "--steps", "200", "--output", str(plot)]
     assert run(parser.parse_args(arguments)) == 0
-    printed = capsys.readouterr().out
+    printed = " ".join(capsys.readouterr().out.split())  # captions are folded
     assert "53962 → 55126" in printed and "inputs, not measurements" in printed
     assert [path.name for path in tmp_path.iterdir()] == ["plot.svg"], "a temporary file is left"
     root = ElementTree.fromstring(plot.read_text(encoding="utf-8"))
@@ -78,9 +80,30 @@ def test_the_command_prints_a_table_and_writes_a_plot(
 
 def test_a_plot_that_cannot_be_written_is_refused_before_the_simulation(tmp_path: Path) -> None:
     for path in (tmp_path / "missing" / "plot.svg", tmp_path):
-        arguments = argparse.Namespace(ranks=16, steps=10**9, seed=0, output=path)
+        parser = argparse.ArgumentParser()
+        add_arguments(parser)
+        arguments = parser.parse_args(["--steps", str(10**9), "--output", str(path)])
         with pytest.raises(ValueError, match="legal: a file in an existing folder"):
             run(arguments)
+
+
+def test_the_costs_and_loads_of_the_command_line_are_the_ones_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    numbers = ["--qps", "2.5", "--full-ms", "7", "--piecewise-ms", "7", "--per-token-ms", "0"]
+    small = ["--ranks", "2", "--steps", "300", "--output", str(tmp_path / "plot.svg")]
+    assert run(parser.parse_args([*numbers, *small])) == 0
+    printed = capsys.readouterr().out
+    assert "2.5" in printed and "7.0 → 7.0" in printed
+
+
+@pytest.mark.parametrize("name", ["full_ms", "piecewise_ms", "none_ms", "per_token_ms"])
+@pytest.mark.parametrize("cost", [-1.0, float("nan"), float("inf")])
+def test_a_cost_is_a_number_of_milliseconds(name: str, cost: float) -> None:
+    with pytest.raises(ValueError, match=f"{name} = .* is illegal; legal: 0 or more"):
+        CostModel(**{name: cost})
 
 
 def test_a_chart_survives_one_load_special_characters_and_missing_values() -> None:

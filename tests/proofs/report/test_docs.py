@@ -18,6 +18,11 @@ def test_the_examples_are_up_to_date(example: regenerate.Example) -> None:
         assert _read(folder / name) == text, f"{name}: run python docs/regenerate.py"
 
 
+def test_the_readme_explains_the_trace_the_program_prints() -> None:
+    trace = _read(DOCS / "examples" / "53962" / "trace.txt")
+    assert f"```text\n{trace}```\n" in _read(DOCS.parent / "README.md")
+
+
 def test_the_examples_are_of_the_bugs_they_are_named_after() -> None:
     sentences = {e.name: regenerate.saved(e).violation.sentence for e in regenerate.KNOWN}
     assert sentences["53962"] == "num_scheduled_tokens = -1 < 1"
@@ -32,6 +37,11 @@ def test_the_pictures_are_there_and_load_nothing() -> None:
         assert "url(" not in text.replace("url(#", "")
     for name in ("trace-light", "trace-dark", "trace-phone"):
         assert (DOCS / "pictures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_simulations_page_is_up_to_date() -> None:
+    for path, text in regenerate.simulation().items():
+        assert _read(path) == text, "run python docs/regenerate.py --simulation"
 
 
 def _read(file: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -30,7 +31,8 @@ def test_every_rendering_tells_the_whole_story(name: str, render: object) -> Non
     assert command(trace) in text
     assert f"{trace.mode} scheduling" in plain
     assert "breaks here" in text
-    assert all(status in plain for _, status in also_in(trace))
+    told = " ".join(plain.split())
+    assert all(status in told for _, status in also_in(trace))
     numbers = trace.violation.sentence.split(":")[0]
     assert numbers in plain
 
@@ -46,9 +48,46 @@ def test_the_branches_of_a_source_are_told_with_their_lines(render: object) -> N
 def test_text_splits_what_came_before_the_decision_from_what_came_after() -> None:
     lines = trace_text.render(saved("53962")).splitlines()
     arrival = next(i for i, line in enumerate(lines) if "B arrives" in line)
-    decision = next(i for i, line in enumerate(lines) if "B padded" in line and "decision" in line)
+    decision = next(i for i, line in enumerate(lines) if "padded to 1 + K" in line)
     booked = next(i for i, line in enumerate(lines) if "then: output of A booked" in line)
     assert arrival < decision < booked
+
+
+def test_text_fits_the_terminal_and_says_where_it_breaks_before_anything_else() -> None:
+    for columns in (60, 80):
+        text = trace_text.render(saved("53962"), columns)
+        wide = [line.strip() for line in text.splitlines() if len(line) > columns]
+        whole = [line for line in wide if line.startswith("see it again") or "  " in line]
+        assert wide == whole, "commands and tables stay whole, everything else is folded"
+    broken = text.splitlines()[1]
+    assert broken == "  broken    step 2, rank 0, request B: num_scheduled_tokens = -1 < 1"
+    assert "max_model_len L=3" in text, "a symbol without its name"
+
+
+def test_the_decision_in_words_is_told_only_where_the_table_lacks_it() -> None:
+    trace = saved("53962")
+    assert "decision:" not in trace_text.render(trace)
+    first, *others = trace.steps
+    said = f"{first.decision}; C not reached"
+    more = replace(trace, steps=(replace(first, decision=said), *others))
+    assert f"decision: {said}" in trace_text.render(more)
+    assert f"Decision: {said}" in trace_markdown.render(more)
+
+
+@pytest.mark.parametrize("render", RENDERINGS)
+def test_an_execution_that_is_ruled_out_is_no_accusation(render: object) -> None:
+    trace = replace(saved("55126"), without="withdrawn-prefill")
+    text = render(trace)  # type: ignore[operator]
+    assert "python -m proofs explain withdrawn-prefill" in text
+    assert "check --policy" not in text
+    assert "0.24" not in text, "policies are listed as having it"
+
+
+def test_what_rules_an_execution_out_is_named() -> None:
+    waived = trace_text.render(replace(saved("55126"), without="withdrawn-prefill"))
+    assert "allowed by the waiver withdrawn-prefill" in waived
+    assumed = trace_markdown.render(replace(saved("55126"), without="prompt-fits"))
+    assert "possible only where the assumption prompt-fits does not hold" in assumed
 
 
 def test_a_dying_scheduler_is_shown_with_the_request_it_died_on() -> None:
