@@ -18,8 +18,8 @@ from proofs.source.scenarios import Arrangement, Scenario
 from proofs.source.world import Context
 from spec.claims import Claim
 from spec.config import FLAGS, KNOBS
-from spec.invariants import uniform_decode
 from spec.logic import any_of, not_
+from spec.promises import uniform_decode
 from spec.records import Decision
 
 INVARIANT = "uniform-decode"
