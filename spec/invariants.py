@@ -11,6 +11,8 @@ from spec.promises import (
     async_load_idle,
     blocks_conserved,
     blocks_cover_rows,
+    blocks_end_chunks,
+    blocks_end_inside,
     blocks_not_overdrawn,
     length_capped_ends,
     length_capped_fits,
@@ -169,12 +171,16 @@ CATALOGUE: tuple[Invariant, ...] = (
     ),
     *_entry(
         "block-accounting",
-        "KV blocks are conserved, never overdrawn, and enough for every row.",
-        "A row without a slot overwrites another request's KV.",
-        "#54878, vllm/v1/core/kv_cache_manager.py",
+        "KV blocks are conserved, never overdrawn, and enough for every row; with Mamba alignment "
+        "a chunk of a prompt ends where a block does.",
+        "A row without a slot overwrites another request's KV; a Mamba state is kept only at the "
+        "end of a block, and one that was passed over is lost.",
+        "#54878, #54392, vllm/v1/core/kv_cache_manager.py",
         blocks_conserved,
         blocks_not_overdrawn,
         blocks_cover_rows,
+        blocks_end_chunks,
+        blocks_end_inside,
     ),
     *_entry(
         "request-conservation",

@@ -8,7 +8,7 @@ promises make up which invariant.
 from __future__ import annotations
 
 from spec.claims import Claim
-from spec.logic import all_of, any_of, ite, max, not_
+from spec.logic import all_of, any_of, ite, max, min, not_
 from spec.records import (
     BLOCKED,
     LOADING,
@@ -260,6 +260,46 @@ def blocks_cover_rows(d: Decision) -> Claim:
         {"KV slots held": d.kv_capacity},
         when=d.outcome == SCHEDULED,
     )
+
+
+def blocks_end_chunks(d: Decision) -> Claim:
+    """With Mamba alignment, a chunk that leaves prompt behind ends where a block ends."""
+    c, end = d.config, d.num_computed_tokens + d.num_scheduled_tokens
+    threshold = c.long_prefill_token_threshold
+    widest = c.max_num_scheduled_tokens
+    widest = min(widest, ite(threshold > 0, threshold, widest))
+    boundary = end // c.block_size * c.block_size
+    # A block wider than any chunk is crossed in pieces; none of them passes its end.
+    must_align = any_of(c.block_size <= widest, boundary > d.num_computed_tokens)
+    return Claim(
+        {
+            "num_computed_tokens": d.num_computed_tokens,
+            "num_scheduled_tokens": d.num_scheduled_tokens,
+        },
+        "==",
+        {"end of a block": boundary},
+        when=all_of(_aligns_prefill(d), end < _prefill_end(d), must_align),
+    )
+
+
+def blocks_end_inside(d: Decision) -> Claim:
+    """With Mamba alignment, a chunk that starts inside a block does not pass its end."""
+    block, start = d.config.block_size, d.num_computed_tokens
+    return Claim(
+        {"num_computed_tokens": start, "num_scheduled_tokens": d.num_scheduled_tokens},
+        "<=",
+        {"end of the block": (start // block + 1) * block},
+        when=all_of(_aligns_prefill(d), start < _prefill_end(d), start % block != 0),
+    )
+
+
+def _aligns_prefill(d: Decision) -> bool:
+    return all_of(d.config.mamba_align, d.outcome == SCHEDULED, d.is_prefill)
+
+
+def _prefill_end(d: Decision) -> int:
+    """Where the prompt, or what a preemption lost of the tokens before the last, ends."""
+    return max(d.num_prompt_tokens, d.num_tokens - 1)
 
 
 def request_conservation(r: RequestState) -> Claim:

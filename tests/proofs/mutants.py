@@ -63,7 +63,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "_start_load",
         "_enqueue",
     ),
-    "model.engine": ("step", "book", "abort"),
     "model.output": (
         "book_counters",
         "booking",

@@ -77,6 +77,7 @@ STATE = RequestState(
 TOTALS = StepTotals(CONFIG, 64, 4)
 POOL = PoolState(CONFIG, 60, 4)
 TURN = Attention(CONFIG, "r", looked_at=True, excused=False)
+MAMBA = replace(CONFIG, mamba_align=True)
 WHOLE = replace(CONFIG, enable_chunked_prefill=False)
 KEPT = {
     Attention: TURN,
@@ -171,6 +172,21 @@ BROKEN: dict[str, tuple[Any, str]] = {
         "num_free_blocks = -1 < 0",
     ),
     "blocks_cover_rows": (replace(DECODE, kv_capacity=22), "19 + 4 = 23 > 22 = KV slots held"),
+    "blocks_end_chunks": (
+        replace(DECODE, config=MAMBA, is_prefill=True, num_prompt_tokens=30, num_tokens=30),
+        "19 + 4 = 23 != 16 = end of a block",
+    ),
+    "blocks_end_inside": (
+        replace(
+            DECODE,
+            config=MAMBA,
+            is_prefill=True,
+            num_prompt_tokens=30,
+            num_tokens=30,
+            num_scheduled_tokens=14,
+        ),
+        "19 + 14 = 33 > 32 = end of the block",
+    ),
     "request_conservation": (
         replace(STATE, num_queues=2),
         "queues holding the request = 2 != 1",
