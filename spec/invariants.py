@@ -12,7 +12,6 @@ from spec.promises import (
     blocks_conserved,
     blocks_cover_rows,
     blocks_end_chunks,
-    blocks_end_inside,
     blocks_not_overdrawn,
     length_capped_ends,
     length_capped_fits,
@@ -180,7 +179,6 @@ CATALOGUE: tuple[Invariant, ...] = (
         blocks_not_overdrawn,
         blocks_cover_rows,
         blocks_end_chunks,
-        blocks_end_inside,
     ),
     *_entry(
         "request-conservation",

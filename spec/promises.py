@@ -110,7 +110,10 @@ def within_budget_chunk(d: Decision) -> Claim:
 
 def within_budget_whole(d: Decision) -> Claim:
     """With chunked prefill off, nothing but the threshold or Mamba alignment splits a prompt."""
-    split_allowed = any_of(d.config.enable_chunked_prefill, d.config.mamba_align, d.threshold > 0)
+    c = d.config
+    split_allowed = any_of(
+        c.enable_chunked_prefill, c.mamba_align, c.long_prefill_token_threshold > 0
+    )
     return Claim(
         {"num_scheduled_tokens": d.num_scheduled_tokens},
         ">=",
@@ -271,6 +274,8 @@ def blocks_end_chunks(d: Decision) -> Claim:
     boundary = end // c.block_size * c.block_size
     # A block wider than any chunk is crossed in pieces; none of them passes its end.
     must_align = any_of(c.block_size <= widest, boundary > d.num_computed_tokens)
+    # What a preemption lost is computed again up to the last token, like a prompt.
+    prompt_end = max(d.num_prompt_tokens, d.num_tokens - 1)
     return Claim(
         {
             "num_computed_tokens": d.num_computed_tokens,
@@ -278,28 +283,10 @@ def blocks_end_chunks(d: Decision) -> Claim:
         },
         "==",
         {"end of a block": boundary},
-        when=all_of(_aligns_prefill(d), end < _prefill_end(d), must_align),
+        when=all_of(
+            c.mamba_align, d.outcome == SCHEDULED, d.is_prefill, end < prompt_end, must_align
+        ),
     )
-
-
-def blocks_end_inside(d: Decision) -> Claim:
-    """With Mamba alignment, a chunk that starts inside a block does not pass its end."""
-    block, start = d.config.block_size, d.num_computed_tokens
-    return Claim(
-        {"num_computed_tokens": start, "num_scheduled_tokens": d.num_scheduled_tokens},
-        "<=",
-        {"end of the block": (start // block + 1) * block},
-        when=all_of(_aligns_prefill(d), start < _prefill_end(d), start % block != 0),
-    )
-
-
-def _aligns_prefill(d: Decision) -> bool:
-    return all_of(d.config.mamba_align, d.outcome == SCHEDULED, d.is_prefill)
-
-
-def _prefill_end(d: Decision) -> int:
-    """Where the prompt, or what a preemption lost of the tokens before the last, ends."""
-    return max(d.num_prompt_tokens, d.num_tokens - 1)
 
 
 def request_conservation(r: RequestState) -> Claim:

@@ -176,17 +176,6 @@ BROKEN: dict[str, tuple[Any, str]] = {
         replace(DECODE, config=MAMBA, is_prefill=True, num_prompt_tokens=30, num_tokens=30),
         "19 + 4 = 23 != 16 = end of a block",
     ),
-    "blocks_end_inside": (
-        replace(
-            DECODE,
-            config=MAMBA,
-            is_prefill=True,
-            num_prompt_tokens=30,
-            num_tokens=30,
-            num_scheduled_tokens=14,
-        ),
-        "19 + 14 = 33 > 32 = end of the block",
-    ),
     "request_conservation": (
         replace(STATE, num_queues=2),
         "queues holding the request = 2 != 1",
