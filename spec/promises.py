@@ -266,13 +266,13 @@ def blocks_cover_rows(d: Decision) -> Claim:
 
 
 def blocks_end_chunks(d: Decision) -> Claim:
-    """With Mamba alignment, a chunk that leaves prompt behind ends where a block ends."""
+    """With Mamba alignment, a chunk from a block's start that leaves prompt behind ends a block."""
     c, end = d.config, d.num_computed_tokens + d.num_scheduled_tokens
     threshold = c.long_prefill_token_threshold
     widest = c.max_num_scheduled_tokens
     widest = min(widest, ite(threshold > 0, threshold, widest))
     boundary = end // c.block_size * c.block_size
-    # A block wider than any chunk is crossed in pieces; none of them passes its end.
+    # A block wider than any chunk is crossed in pieces.
     must_align = any_of(c.block_size <= widest, boundary > d.num_computed_tokens)
     # What a preemption lost is computed again up to the last token, like a prompt.
     prompt_end = max(d.num_prompt_tokens, d.num_tokens - 1)
@@ -284,7 +284,12 @@ def blocks_end_chunks(d: Decision) -> Claim:
         "==",
         {"end of a block": boundary},
         when=all_of(
-            c.mamba_align, d.outcome == SCHEDULED, d.is_prefill, end < prompt_end, must_align
+            c.mamba_align,
+            d.outcome == SCHEDULED,
+            d.is_prefill,
+            d.num_computed_tokens % c.block_size == 0,
+            end < prompt_end,
+            must_align,
         ),
     )
 

@@ -173,8 +173,15 @@ BROKEN: dict[str, tuple[Any, str]] = {
     ),
     "blocks_cover_rows": (replace(DECODE, kv_capacity=22), "19 + 4 = 23 > 22 = KV slots held"),
     "blocks_end_chunks": (
-        replace(DECODE, config=MAMBA, is_prefill=True, num_prompt_tokens=30, num_tokens=30),
-        "19 + 4 = 23 != 16 = end of a block",
+        replace(
+            DECODE,
+            config=MAMBA,
+            is_prefill=True,
+            num_prompt_tokens=64,
+            num_computed_tokens=16,
+            num_scheduled_tokens=20,
+        ),
+        "16 + 20 = 36 != 32 = end of a block",
     ),
     "request_conservation": (
         replace(STATE, num_queues=2),
