@@ -70,10 +70,15 @@ def check(arguments: argparse.Namespace, only: list[str]) -> Outcome:
     if not arguments.quiet:
         for note in report.notes:
             print(f"proofs: note: {note}", file=sys.stderr)
-    flag = f"--vllm {arguments.vllm}" if version else f"--source {shlex.quote(arguments.source)}"
-    outcome = outcome_of(report, source.texts, flag, source.path_of)
+    outcome = outcome_of(report, source.texts, _again(arguments), source.path_of)
     wanted = tuple(o for o in outcome.obligations if o.invariant in only)
     return replace(outcome, obligations=wanted)
+
+
+def _again(arguments: argparse.Namespace) -> str:
+    """The options that name the source, for who wants to see a counterexample again."""
+    given = {name: getattr(arguments, name) for name in ("vllm", "source", "base", "profile")}
+    return " ".join(f"--{n} {shlex.quote(str(v))}" for n, v in given.items() if v is not None)
 
 
 def _named(arguments: argparse.Namespace) -> tuple[Source, str | None]:

@@ -158,3 +158,14 @@ def test_every_assertion_is_an_obligation_in_the_json(
     }
     assert {o["invariant"] for o in data["obligations"]} == {"no-reachable-assert"}
     assert len(list(saved.iterdir())) == 2
+
+
+def test_the_command_to_see_it_again_has_every_option_that_matters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, rows = tmp_path / "s.py", tmp_path / "my rows"
+    file.write_text(text(OVERFLOWING_PAD, schedule="self.kv_cache_manager.defragment()"))
+    rows.write_text("kv_cache_manager.defragment() | call | None | | | moves blocks only")
+    assert main(["check", "--source", str(file), "--profile", str(rows), "--one-step"]) == 1
+    said = capsys.readouterr().out
+    assert f"check --source {file} --profile '{rows}' --only within-model-len" in said

@@ -11,17 +11,20 @@ from functools import cache
 
 import pytest
 
+from proofs.clauses import SERVES
 from proofs.source.check import check_source
 from proofs.source.concrete import replay
 from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.fetch import PADDED, Release, fetch_release
+from proofs.source.harness import UNJUDGED
 from proofs.source.loader import load
 from proofs.source.profile import profile_for
 from proofs.source.reach import Corner, search
-from proofs.source.scenarios import one_step
+from proofs.source.scenarios import one_step, whole_loop
 from proofs.source.state import Features
 from proofs.source.verdicts import REACHABLE, SourceReport
 from proofs.verdict import ASYNC, MODES, PROVED, UNDECIDED, VIOLATED
+from spec.claims import RELATIONS
 
 ALL = bool(os.environ.get("SCHEDPROOF_ALL_RELEASES"))
 VERSIONS = PADDED if ALL else ("0.25.0", "0.29.0", "0.33.0")
@@ -85,6 +88,32 @@ def test_every_violation_names_its_line_and_runs_again(version: str) -> None:
         assert trace.source["file"] == "scheduler.py" and trace.source["line"] > 0
         task = tasks[finding.mode, trace.scenario["scenario"]]
         assert replay(loaded, task, trace.scenario["answers"], finding.invariant) == trace
+
+
+@cache
+def _matrix(version: str) -> SourceReport:
+    """One column of the matrix, as ``python -m proofs releases`` computes it."""
+    return check_source(_release(version).texts, version, version, whole_loop_too=True)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_violated_cell_of_the_matrix_runs_again(version: str) -> None:
+    report = _matrix(version)
+    assert not any(f.verdict == UNDECIDED for f in report.findings), report.findings
+    loaded = load(_release(version).texts, profile_for(version))
+    violated = [finding for finding in report.findings if finding.verdict == VIOLATED]
+    for finding in violated:
+        trace = finding.trace
+        assert trace is not None and trace.scenario is not None
+        tasks = {task.name: task for task in whole_loop(finding.mode == ASYNC, loaded.mentioned)}
+        dropped = {d.split(" ")[0] for d in report.dropped if d.endswith(f"({finding.mode})")}
+        kept = frozenset(SERVES) - UNJUDGED - dropped
+        task, answers = tasks[trace.scenario["scenario"]], trace.scenario["answers"]
+        again = replay(loaded, task, answers, finding.invariant, kept, finding.site)
+        assert again == trace
+        violation = again.violation
+        assert not RELATIONS[violation.relation](violation.left, violation.right)
+    assert {f.invariant for f in violated} >= EXPECTED[version]
 
 
 @pytest.mark.parametrize("version", [v for v in VERSIONS if v >= "0.29.0"])
