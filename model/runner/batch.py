@@ -80,17 +80,21 @@ class PersistentBatch:
             self._forget(request)
         scheduled: list[Row] = []
         new: list[Row] = []
+        returning: list[Row] = []
         for share in output.scheduled:
             row = known.get(share.request)
             if row is None:
                 row = known[share.request] = Row(share.request)
-            if row.index == NO_ROW:
-                new.append(row)
+                (returning if share.request.num_preemptions else new).append(row)
+            elif row.index == NO_ROW:
+                returning.append(row)
             row.step = step
             scheduled.append(row)
         if len(scheduled) != len(known):
             self._drop_finished()
         holes: list[int] = []
+        # Requests the runner has seen before enter behind those it has not.
+        new += returning
         if len(scheduled) - len(new) != len(self.rows):
             holes = [index for index, row in enumerate(self.rows) if row.step != step]
             for index in holes:

@@ -11,6 +11,7 @@ from typing import Any
 from proofs.conform.engine import VARIABLE, find
 from proofs.conform.releases import release_of
 from proofs.errors import EXIT_PROVED, EXIT_VIOLATED, UsageError
+from proofs.recorder.exercise import DEFAULTS
 from proofs.recorder.lines import FORMAT
 from proofs.recorder.settings import ACTS
 from proofs.recording.check import check
@@ -22,6 +23,8 @@ from proofs.report.files import write_whole
 
 DEFAULT_STEPS = 500
 MOST_STEPS = 10**6
+LEAST_BLOCKS = 4
+"""One request of the tiny engine's max_model_len, and the block that stands for none."""
 
 
 def add_verbs(verbs: Any) -> None:
@@ -48,6 +51,13 @@ def add_verbs(verbs: Any) -> None:
         type=int,
         default=0,
         help="long_prefill_token_threshold; 0 is off (default)",
+    )
+    record.add_argument(
+        "--blocks",
+        metavar="N",
+        type=int,
+        default=DEFAULTS["num_gpu_blocks"],
+        help="KV blocks; 4 sequences need 12 (default: %(default)s, of which one stands for none)",
     )
     record.add_argument("--monitor", choices=ACTS, help="also check every invariant live")
     record.set_defaults(act=_record)
@@ -85,6 +95,8 @@ def _record(arguments: argparse.Namespace) -> int:
     release_of(arguments.vllm)
     if not 1 <= arguments.steps <= MOST_STEPS:
         raise UsageError(f"--steps {arguments.steps} is illegal; legal: 1 to {MOST_STEPS}")
+    if arguments.blocks < LEAST_BLOCKS:
+        raise UsageError(f"--blocks {arguments.blocks} is illegal; legal: {LEAST_BLOCKS} or more")
     if arguments.threshold < 0:
         raise UsageError(f"--threshold {arguments.threshold} is illegal; legal: 0 or more")
     outputs.writable(arguments.output)
@@ -94,6 +106,7 @@ def _record(arguments: argparse.Namespace) -> int:
         "seed": arguments.seed,
         "async": arguments.asynchronous,
         "priority": arguments.priority,
+        "num_gpu_blocks": arguments.blocks,
         "long_prefill_token_threshold": arguments.threshold,
     }
     try:

@@ -80,11 +80,13 @@ class Shim:
         for number in line["finished"]:
             if number in self.requests:
                 self.requests.pop(number).status = RequestStatus.FINISHED_STOPPED
+        gone = tuple(self.requests[n] for n in line["preempted"] if n in self.requests)
+        for request in gone:
+            request.num_preemptions += 1
         shares = []
         for number, rows, drafts in line["rows"]:
             request = self.requests.setdefault(number, Request(str(number), 1, 1))
             shares.append(Scheduled(request, rows, drafts, False, True))
-        gone = tuple(self.requests[n] for n in line["preempted"] if n in self.requests)
         self.batch.update(SchedulerOutput(tuple(shares), gone))
         rows = [int(row.request.request_id) for row in self.batch.rows]
         self.compared.same("request in each row", rows, line["placed"])

@@ -12,6 +12,7 @@ from proofs.conform.findings import findings
 from proofs.conform.releases import release_of
 from proofs.conform.show import show
 
+pytestmark = pytest.mark.engine
 STEPS = 3000
 
 
