@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from proofs.catalog import explain
+from proofs.report import terminal
 
 EXAMPLES = (
     "examples:\n"
@@ -21,5 +22,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the page of one id."""
-    print(explain(arguments.id))
+    terminal.show(f"{explain(arguments.id)}\n")
     return 0

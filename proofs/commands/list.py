@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from proofs.catalog import list_all
+from proofs.report import terminal
 
 EXAMPLES = "example:\n  python -m proofs list"
 
@@ -15,5 +16,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the catalogue."""
-    print(list_all())
+    terminal.show(f"{list_all()}\n")
     return 0

@@ -22,6 +22,7 @@ from proofs.report.trace_view import (
     policy_label,
     policy_line,
     promised,
+    row_count,
     ruled_out,
     sources,
     statement,
@@ -82,6 +83,8 @@ def render(trace: Trace, heading: int = 2) -> str:
         f"**Broken** in {escape(broken_where(trace))}: {code(violation.sentence)}",
         "",
     ]
+    if row_count(trace):
+        lines += [f"{escape(row_count(trace))}.", ""]
     if ruled_out(trace):
         lines += [f"**But** {escape(ruled_out(trace))}.", ""]
     if why(trace.invariant):

@@ -21,6 +21,7 @@ from proofs.report.trace_view import (
     policy_label,
     policy_line,
     promised,
+    row_count,
     ruled_out,
     statement,
     subject,
@@ -60,6 +61,8 @@ def render(trace: Trace, columns: int | None = None) -> str:
     about = f" for request {violation.request}" if violation.request else ""
     lines.append(f"  promised: {promised(violation)}")
     lines += wrapped("  ", f"broken{about}: {violation.sentence}", width, hang=2)
+    if row_count(trace):
+        lines += wrapped("  ", row_count(trace), width, hang=2)
     lines += _source(trace)
     for note in trace.notes:
         lines += wrapped("  note: ", note, width)

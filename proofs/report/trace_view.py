@@ -12,6 +12,7 @@ from proofs.trace import RequestLine, Trace, TraceStep, Violation
 from proofs.verdict import VIOLATED
 from spec.config import FLAGS, KNOBS
 from spec.invariants import CATALOGUE
+from spec.records import SCHEDULED
 from spec.waivers import WAIVERS
 
 COLUMNS = ("request", "N", "C", "H", "S", "rows n", "drafts", "outcome")
@@ -152,6 +153,36 @@ def moments(trace: Trace) -> Iterator[tuple[int, list[TraceStep]]]:
 def broken_step(trace: Trace) -> TraceStep:
     """The step in which the promise breaks."""
     return next(step for step in trace.steps if step.violated is not None)
+
+
+def row_count(trace: Trace) -> str:
+    """Where the row count of the broken request comes from, in numbers; empty if it is not plain.
+
+    For policies of the model.  A formula is shown only where it gives the count of the replay.
+    """
+    about = trace.violation.request
+    line = next((r for r in broken_step(trace).requests if r.request_id == about), None)
+    if line is None or line.outcome != SCHEDULED or trace.policy not in POLICIES:
+        return ""
+    if "num_scheduled_tokens" not in trace.violation.terms:  # broken by something else
+        return ""
+    n, c = line.num_scheduled_tokens, line.num_computed_tokens
+    known = line.num_tokens, line.num_spec_tokens, line.num_output_placeholders
+    longest = int(trace.config["max_model_len"])
+    sampled = int(trace.config["num_sampled_tokens_per_step"])
+    if line.is_padded or line.reason not in ("running", "admitted"):
+        return ""
+    if line.reason == "admitted" and n == line.num_tokens - c:
+        return (
+            f"n of {about} = N - C = {line.num_tokens} - {c} = {n}: all its rows, none for drafts"
+        )
+    if n == sum(known) - c:
+        told = " + ".join(map(str, known))
+        return f"n of {about} = N + S + H - C = {told} - {c} = {n}: all it can use"
+    if n == longest - c - sampled:
+        room = f"L - C - s = {longest} - {c} - {sampled} = {n}"
+        return f"n of {about} = {room}: the room left up to max_model_len"
+    return ""
 
 
 def also_in(trace: Trace) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from itf_py.itf import trace_from_json
 from report_samples import FILE, HOSTILE, saved, sourced
 
 from proofs.report import trace_html, trace_itf, trace_markdown, trace_text
-from proofs.report.trace_view import also_in, command, promised
+from proofs.report.trace_view import also_in, command, promised, row_count
 
 CODE = r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)"
 """A code span of Markdown."""
@@ -81,6 +81,21 @@ def test_an_execution_that_is_ruled_out_is_no_accusation(render: object) -> None
     assert "python -m proofs explain withdrawn-prefill" in text
     assert "check --policy" not in text
     assert "0.24" not in text, "policies are listed as having it"
+
+
+def test_the_broken_row_count_is_derived_from_the_counters() -> None:
+    told = "n of B = L - C - s = 3 - 3 - 1 = -1: the room left up to max_model_len"
+    assert row_count(saved("53962")) == told
+    assert told in trace_text.render(saved("53962"))
+    assert row_count(saved("55126")) == "n of A = N - C = 2 - 1 = 1: all its rows, none for drafts"
+    assert row_count(saved("54028")) == "", "it died before it had a row count"
+
+
+def test_a_row_count_no_formula_gives_is_not_explained() -> None:
+    trace = saved("53962")
+    last = trace.steps[-1]
+    odd = tuple(replace(line, num_computed_tokens=7) for line in last.requests)
+    assert row_count(replace(trace, steps=(*trace.steps[:-1], replace(last, requests=odd)))) == ""
 
 
 def test_what_rules_an_execution_out_is_named() -> None:
