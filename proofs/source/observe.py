@@ -59,6 +59,8 @@ class Step:
             elsewhere = self.harness.context.bool("a request elsewhere computes prompt")
         self._group_has_prefill = any_of(elsewhere, self.computes_prompt())
         for request in self._in_order():
+            if self._is_out_of_reach(request, made):
+                continue
             decision = self._decision(request, used, count, running_scheduled, prefill_scheduled)
             if decision is None:
                 continue
@@ -98,12 +100,28 @@ class Step:
     # -- one decision --------------------------------------------------------------------------
 
     def _in_order(self) -> list[Request]:
-        """Running requests first, then waiting ones in the order they were looked at."""
+        """Running requests first, waiting ones as they were looked at, then those that were not."""
         everyone = {r.request_id: r for r in self.harness.everyone}
         before = self.harness.before
         running = [r for n, r in everyone.items() if before[n].status is ModelStatus.RUNNING]
         looked = [everyone[n] for n in self.harness.world.looked if n in everyone]
-        return running + [request for request in looked if request not in running]
+        looked = [request for request in looked if request not in running]
+        queued = [r for queue in self.harness.queues() for r in queue if r in everyone.values()]
+        return running + looked + [r for r in queued if r not in running and r not in looked]
+
+    def _is_out_of_reach(self, request: Request, made: list[Decision]) -> bool:
+        """The step had stopped before it came to this waiting request: nothing is claimed."""
+        if request.request_id in (*self.harness.world.looked, *self.rows):
+            return False
+        before = self.harness.before
+        if before[request.request_id].status is ModelStatus.RUNNING:
+            return False
+        preempted = any(
+            r.status is RequestStatus.PREEMPTED
+            and before[r.request_id].status is ModelStatus.RUNNING
+            for r in self.harness.everyone
+        )
+        return preempted or any(d.from_waiting and d.outcome == BLOCKED for d in made)
 
     def _decision(
         self, request: Request, used: Any, count: int, running: bool, prefill: Any
@@ -213,6 +231,8 @@ class Step:
             return "padded with placeholder drafts" if name in self.drafts else "admitted"
         if name in self.harness.world.short:
             return "no KV block"
+        if from_waiting and name not in self.harness.world.looked:
+            return "not looked at"
         return "KV load started" if outcome == LOADING else "no rows"
 
 

@@ -55,6 +55,16 @@ def test_an_assertion_is_found_at_its_line() -> None:
     assert 0 < config["long_prefill_token_threshold"] < 1 + config["num_spec_tokens"]
 
 
+def test_a_queue_that_is_forgotten_is_no_progress() -> None:
+    content = text(GOOD_PAD)
+    assert content.count("while not preempted and self.waiting") == 1
+    content = content.replace("while not preempted and", "while not preempted and self.running and")
+    report = check_source((Text("s.py", content),), "mini", modes=[SYNC])
+    found = report.finding("progress", SYNC)
+    assert found is not None and found.verdict == VIOLATED and found.trace is not None
+    assert "not looked at" in str(found.trace.to_json())
+
+
 def test_every_trace_shows_the_branches_before_its_line() -> None:
     report = check_source(texts(OVERFLOWING_PAD), "mini", modes=[SYNC])
     for finding in report.findings:
