@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from proofs.source import raised
+from proofs.source.errors import said
 from proofs.source.goals import Goal
 from proofs.source.harness import Harness
 from proofs.source.host import noted_lines
@@ -106,12 +107,12 @@ def replay(
     """
     ran = run(loaded, task, answers, kept)
     if ran.harness is None:
-        raise NotReplayed(f"the scheduler cannot be built: {ran.error}")
+        raise NotReplayed(f"the scheduler cannot be built: {said(ran.error)}")
     ended, rank = None, 0
     if ran.error is not None:
         place = site_of(loaded, ran.error)
         if invariant != raised.INVARIANT or place is None or site not in ("", place.name):
-            raise NotReplayed(f"the text raises {type(ran.error).__name__}: {ran.error}")
+            raise NotReplayed(f"the text raises {type(ran.error).__name__}: {said(ran.error)}")
         file, line = place.file, place.line
         violation = raised.violation_of(loaded, ran.error, place)
         ended = Raise(violation.request, *raised.given_at(loaded, ran.error))

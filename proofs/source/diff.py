@@ -16,7 +16,7 @@ from proofs.source.classes import COUNTERS, Class, Comparison, classify, possibl
 from proofs.source.concrete import NotReplayed, run
 from proofs.source.concrete import rows_line as line_of
 from proofs.source.differences import CHANGED, Difference, DiffReport, Half, Same
-from proofs.source.errors import Rejected, SourceError, Unprofiled
+from proofs.source.errors import Rejected, SourceError, Unprofiled, said
 from proofs.source.harness import Harness
 from proofs.source.host import RAN_ON, RanOn
 from proofs.source.induct import bounded
@@ -111,7 +111,7 @@ def _explore(comparison: Comparison, mode: str, shape: Shape, limits: Limits) ->
                 for gap in path.unsupported:
                     comparison.doubts[gap.reason] = None
             elif path.error is not None:
-                comparison.doubts[f"{shape.name}: {path.error}"] = None
+                comparison.doubts[f"{shape.name}: {_named(path.error)}"] = None
             else:
                 _compare(comparison, mode, task, path)
         if not exploration.complete:
@@ -192,7 +192,7 @@ def _example(comparison: Comparison, found: Class) -> Difference:
 
         ran = run(loaded, Task(shape.name, scenario, shape.features), found.answers)
         if not seen:
-            raise NotReplayed(str(ran.error))
+            raise NotReplayed(_named(ran.error))
         (side,) = seen
         sides.append(side)
         file, line = (
@@ -229,3 +229,7 @@ def _in_words(side: Side) -> str:
     names = (request.request_id for request in side.harness.everyone)
     told += [f"{name} not reached" for name in names if name not in side.decisions]
     return "; ".join(filter(None, told))
+
+
+def _named(error: BaseException | None) -> str:
+    return f"{type(error).__name__}: {said(error)}"

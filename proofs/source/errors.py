@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass
 
 BAD_INPUT = 2
@@ -14,6 +15,17 @@ def clean(text: str, limit: int = 200) -> str:
     """Text from a source, made safe to print: one line, no control characters, not long."""
     safe = "".join(c if c.isprintable() else " " for c in text)
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."
+
+
+def said(error: BaseException | None) -> str:
+    """What an exception of a text says; nothing where asking it would run the text's own code."""
+    usual = getattr(builtins, type(error).__name__, None) is type(error)
+    if error is None or not usual or any(type(a) not in _PLAIN for a in error.args):
+        return ""
+    return clean(str(error))
+
+
+_PLAIN = (str, int, float, bool, type(None))
 
 
 class SourceError(Exception):

@@ -14,7 +14,7 @@ from typing import Any
 
 from proofs.clauses import SERVES
 from proofs.source.conclude import findings_about
-from proofs.source.errors import Rejected, clean
+from proofs.source.errors import Rejected, said
 from proofs.source.goals import Goal
 from proofs.source.harness import UNJUDGED, Harness
 from proofs.source.host import RAN_ON, Host, RanOn
@@ -141,7 +141,7 @@ def _judge(
             return
         doubt = from_profile(loaded, path.error)
         if doubt is not None or harness is None:
-            outcome.doubts.append(doubt or f"the scheduler cannot be built: {path.error}")
+            outcome.doubts.append(doubt or f"the scheduler cannot be built: {said(path.error)}")
         else:
             site = site_of(loaded, path.error)
             assert site is not None, "`from_profile` doubts what the text did not raise"
@@ -233,7 +233,7 @@ def from_profile(loaded: Loaded, error: BaseException) -> str | None:
     inside = bool(frames) and frames[-1][0] in host.files
     mine = [f"{file}:{line}" for file, line in frames if file in host.files]
     where = mine[-1] if mine else "harness"
-    call = isinstance(error, TypeError) and "argument" in str(error)
+    call = isinstance(error, TypeError) and "argument" in said(error)
     if not inside or call or isinstance(error, AMBIGUOUS):
-        return f"{where}: {type(error).__name__}: {clean(str(error))} (text or profile?)"
+        return f"{where}: {type(error).__name__}: {said(error)} (text or profile?)"
     return None

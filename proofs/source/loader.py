@@ -15,7 +15,7 @@ from typing import Any
 
 from proofs.source import merging, rewrite
 from proofs.source.entries import needs_base, schedulers
-from proofs.source.errors import Rejected, SourceError, Unprofiled
+from proofs.source.errors import Rejected, SourceError, Unprofiled, said
 from proofs.source.gate import parse, tree_of
 from proofs.source.host import RAN_ON, Host, RanOn
 from proofs.source.names import MUTATORS, PLAIN_BUILTINS
@@ -143,7 +143,7 @@ def _executed(
         lines = [line for file, line in host.frames(error) if file in host.files]
         line = lines[-1] if lines else 0
         raise SourceError(
-            f"{text.name}:{line}: the file does not load: {type(error).__name__}: {error}"
+            f"{text.name}:{line}: the file does not load: {type(error).__name__}: {said(error)}"
         ) from None
     return {
         name: value

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable
 from types import FrameType, TracebackType
 
-from proofs.source.errors import clean
+from proofs.source.errors import clean, said
 from proofs.source.host import RanOn, is_plain_dict
 from proofs.source.loader import Loaded
 from proofs.source.requests import Request, length_of
@@ -50,8 +50,8 @@ def violation_of(loaded: Loaded, error: Exception, site: Site) -> Violation:
     """What an exception of the text breaks, and on which numbers."""
     frames = _frames(loaded, error)
     what = f"{type(error).__name__} in {site.function or site.file} ({site.file}:{site.line})"
-    said = clean(str(error))
-    what += f": {said}" if said else ""
+    message = said(error)
+    what += f": {message}" if message else ""
     request = request_at(loaded, error)
     sides = _sides(loaded, error, site, frames[-1][0]) if frames else None
     if sides is None:
@@ -99,10 +99,9 @@ def given_at(loaded: Loaded, error: Exception) -> tuple[dict[str, int], dict[str
         rows = frame.f_locals.get("num_scheduled_tokens")
         drafts = frame.f_locals.get("scheduled_spec_decode_tokens", {})
         if is_plain_dict(rows) and is_plain_dict(drafts):
-            given = {str(name): rows for name, rows in rows.items() if type(rows) is int}
-            return given, {
-                str(name): len(tokens) for name, tokens in drafts.items() if type(tokens) is list
-            }
+            given = {k: n for k, n in rows.items() if type(k) is str and type(n) is int}
+            attached = {k: d for k, d in drafts.items() if type(k) is str and type(d) is list}
+            return given, {name: len(tokens) for name, tokens in attached.items()}
     return {}, {}
 
 

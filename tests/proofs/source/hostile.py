@@ -116,3 +116,11 @@ WITHOUT_EFFECT: dict[str, dict[str, str]] = {
     },
 }
 """Files that run, and must not be *proved*: what they try has no effect, or is undecided."""
+
+SPEAKING: dict[str, str] = {
+    "speaks for ever": "def __str__(self):\n        while True:\n            pass",
+    "raises as it speaks": "def __str__(self):\n        return 1 // 0",
+    "says a number": "def __str__(self):\n        return 7",
+    "has arguments without end": "args = property(lambda self: [0 for i in range(90000)] * 90000)",
+}
+"""Bodies of exception classes that try to run on when a report asks what they say."""

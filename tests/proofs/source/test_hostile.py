@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from hostile import AT_RUN_TIME, AT_THE_GATE, WITHOUT_EFFECT, WITHOUT_END
+from hostile import AT_RUN_TIME, AT_THE_GATE, SPEAKING, WITHOUT_EFFECT, WITHOUT_END
 from mini import text, texts
 
 from proofs.source.check import check_source
@@ -80,6 +80,15 @@ def test_nothing_is_proved_by_cheating(name: str) -> None:
         assert "does not load" in str(error)
         return
     assert not any(finding.verdict == PROVED for finding in report.findings), report
+
+
+@pytest.mark.parametrize("raised", ["raise E()", "assert rows < 3, E()", "raise ValueError(E())"])
+@pytest.mark.parametrize("name", SPEAKING)
+def test_an_exception_is_not_asked_what_it_says(name: str, raised: str) -> None:
+    content = texts(imports=f"class E(Exception):\n    {SPEAKING[name]}\n", admit=raised)
+    found = check_source(content, name, modes=[SYNC]).finding("no-reachable-assert", SYNC)
+    assert found is not None and found.verdict == VIOLATED
+    assert found.trace is not None and found.trace.violation.sentence
 
 
 def test_an_oversized_file_is_refused() -> None:
