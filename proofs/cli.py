@@ -23,7 +23,7 @@ COMMANDS: dict[str, str] = {
     "explain": "explain one of them",
     "fuzz": "look for a violation by random executions, with the runner attached",
     "simulate": "simulate what padding costs a data-parallel group, by load",
-    "trace": "show a saved counterexample as text, Markdown, HTML, JSON or ITF",
+    "trace": "show a saved counterexample; record a real engine and check the recording",
     "gate": "check a changed scheduler file, and compare it with its merge base",
     "completion": "print a completion script for bash or zsh",
     "conform": "hold the model against the released scheduler, executed in lockstep",

@@ -9,6 +9,7 @@ from proofs.conform.releases import release_of
 from proofs.errors import UsageError
 from proofs.recorder import lines
 from proofs.recorder.known import Unfounded
+from proofs.recorder.watch import WINDOW
 from proofs.recording.catalogue import Catalogue, Judged
 from proofs.recording.model_side import ModelSide, Unlike
 from proofs.recording.reading import read
@@ -52,7 +53,9 @@ def check(path: Path, partial: bool = False) -> Checked:
             catalogue.take(line)
         except Unfounded as error:
             raise UsageError(f"{path}, line {number}: {error}") from None
-        if line["kind"] == lines.SNAPSHOT and number > 2 and side is not None:
+        if line["kind"] == lines.SNAPSHOT and number > 2:
+            if line["why"] == WINDOW:
+                continue  # nothing has happened, it is only said again
             checked.why_not = f"up to line {number}: {line['why']} is not in the model"
             side = None
         if side is not None:

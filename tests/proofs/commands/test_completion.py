@@ -42,7 +42,7 @@ def _complete(*typed: str) -> list[str]:
         (["check", "--policy", "53962", "--only", "no-p"], [i for i in IDS if i[:4] == "no-p"]),
         (["check", "--quiet", "--save"], ["--save-traces"]),
         (["check", "--format", "s"], ["sarif"]),
-        (["trace", ""], ["-h", "--help", "show"]),
+        (["trace", ""], ["-h", "--help", "show", "record", "check", "emit-test"]),
         (["trace", "show", "--format", "i"], ["itf"]),
         (["completion", "z"], ["zsh"]),
         (["check", "--timeout", ""], []),

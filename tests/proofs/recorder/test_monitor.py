@@ -66,6 +66,7 @@ def test_a_trace_begins_with_a_snapshot_when_the_run_is_long(
         checked = check(trace)
         assert checked.judged.violated[BROKEN] >= 1
         assert not checked.unlike
+        assert not checked.why_not
 
 
 def test_raise_raises_after_the_trace_is_written(
