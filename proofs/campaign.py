@@ -12,6 +12,7 @@ from time import perf_counter
 from model.policies import PaddingPolicy
 from proofs.check import Task, check
 from proofs.induction import Cache
+from proofs.replay import count
 from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED, Obligation, Statistics
 
 Progress = Callable[[str, int, int], None]
@@ -89,7 +90,8 @@ def _told(task: Task, obligations: Sequence[Obligation]) -> str:
     """What just finished, for the progress display."""
     work = obligations[0].work if obligations else Statistics()
     return (
-        f"{task.policy.name} {task.mode}: {len(obligations)} obligations, {work.paths} paths, "
+        f"{task.policy.name} {task.mode}: {count(len(obligations), 'obligation')}, "
+        f"{count(work.paths, 'path')}, "
         f"{work.seconds:.1f} s"
     )
 
