@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from proofs.source import merging, rewrite
+from proofs.source import merging, reading, rewrite
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Rejected, SourceError, Unprofiled, said
 from proofs.source.gate import parse, tree_of
 from proofs.source.host import RAN_ON, Host, RanOn
-from proofs.source.names import MUTATORS, PLAIN_BUILTINS
+from proofs.source.names import PLAIN_BUILTINS
 from proofs.source.profile import Profile
 from proofs.source.stubs import resolve, unknown
 from proofs.source.vocabulary import LANGUAGE
@@ -70,9 +70,9 @@ def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> 
     trees = {text.name: tree for text, tree in read}
     needs_base(trees, own)
     nodes = {file: list(ast.walk(tree)) for file, tree in trees.items()}
-    host = Host(profile, _arities(chain.from_iterable(nodes.values())))
+    host = Host(profile, reading.arities(chain.from_iterable(nodes.values())))
     host.files = set(trees)
-    host.called, host.opened = _uses(chain.from_iterable(nodes.values()))
+    host.called, host.opened = reading.uses(chain.from_iterable(nodes.values()))
     defined: dict[str, Any] = {}
     for text, _ in read:
         imports = [n for n in nodes[text.name] if isinstance(n, ast.Import | ast.ImportFrom)]
@@ -88,7 +88,7 @@ def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> 
         node.attr for node in chain.from_iterable(nodes.values()) if isinstance(node, ast.Attribute)
     }
     found = schedulers(classes, trees, own)
-    return Loaded(host, classes, trees, found, frozenset(mentioned), _state(nodes))
+    return Loaded(host, classes, trees, found, frozenset(mentioned), reading.state(nodes))
 
 
 def _gated(texts: Iterable[Text]) -> list[tuple[Text, ast.Module]]:
@@ -238,64 +238,3 @@ def _defined_here(name: str, tree: ast.Module) -> bool:
     return any(
         isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name for node in tree.body
     )
-
-
-def _arities(nodes: Iterable[ast.AST]) -> dict[str, int]:
-    """Method name → the number of values its answer is unpacked into somewhere."""
-    return {
-        node.value.func.attr: len(node.targets[0].elts)
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Attribute)
-        and isinstance(node.targets[0], ast.Tuple)
-    }
-
-
-def _uses(nodes: Iterable[ast.AST]) -> tuple[frozenset[str], frozenset[str]]:
-    """Names of attributes that are called somewhere, and of those whose attributes are read."""
-    called, opened = set(), set()
-    for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            called.add(node.func.attr)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
-            opened.add(node.value.attr)
-    return frozenset(called), frozenset(opened)
-
-
-def _state(nodes: Mapping[str, list[ast.AST]]) -> dict[str, tuple[str, int]]:
-    """Attributes of ``self`` that some method other than ``__init__`` changes."""
-    found: dict[str, tuple[str, int]] = {}
-    for file, inside in nodes.items():
-        for function in inside:
-            if isinstance(function, ast.FunctionDef) and function.name != "__init__":
-                for node in ast.walk(function):
-                    for attribute in _changed(node):
-                        found.setdefault(attribute.attr, (file, attribute.lineno))
-    return found
-
-
-def _changed(node: ast.AST) -> Iterable[ast.Attribute]:
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            targets += target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-    elif isinstance(node, ast.AugAssign | ast.AnnAssign):
-        targets.append(node.target)
-    elif isinstance(node, ast.Delete):
-        targets += node.targets
-    elif (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in MUTATORS
-    ):
-        targets.append(node.func.value)
-    for target in targets:
-        while isinstance(target, ast.Subscript | ast.Starred):
-            target = target.value
-        if (
-            isinstance(target, ast.Attribute)
-            and isinstance(target.value, ast.Name)
-            and target.value.id == "self"
-        ):
-            yield target

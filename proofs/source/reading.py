@@ -1,0 +1,69 @@
+"""What the syntax trees of a text say before any of it is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from proofs.source.names import MUTATORS
+
+
+def arities(nodes: Iterable[ast.AST]) -> dict[str, int]:
+    """Method name → the number of values its answer is unpacked into somewhere."""
+    return {
+        node.value.func.attr: len(node.targets[0].elts)
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Attribute)
+        and isinstance(node.targets[0], ast.Tuple)
+    }
+
+
+def uses(nodes: Iterable[ast.AST]) -> tuple[frozenset[str], frozenset[str]]:
+    """Names of attributes that are called somewhere, and of those whose attributes are read."""
+    called, opened = set(), set()
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            called.add(node.func.attr)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+            opened.add(node.value.attr)
+    return frozenset(called), frozenset(opened)
+
+
+def state(nodes: Mapping[str, list[ast.AST]]) -> dict[str, tuple[str, int]]:
+    """Attributes of ``self`` that some method other than ``__init__`` changes."""
+    found: dict[str, tuple[str, int]] = {}
+    for file, inside in nodes.items():
+        for function in inside:
+            if isinstance(function, ast.FunctionDef) and function.name != "__init__":
+                for node in ast.walk(function):
+                    for attribute in _changed(node):
+                        found.setdefault(attribute.attr, (file, attribute.lineno))
+    return found
+
+
+def _changed(node: ast.AST) -> Iterable[ast.Attribute]:
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            targets += target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+        targets.append(node.target)
+    elif isinstance(node, ast.Delete):
+        targets += node.targets
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in MUTATORS
+    ):
+        targets.append(node.func.value)
+    for target in targets:
+        while isinstance(target, ast.Subscript | ast.Starred):
+            target = target.value
+        if (
+            isinstance(target, ast.Attribute)
+            and isinstance(target.value, ast.Name)
+            and target.value.id == "self"
+        ):
+            yield target
