@@ -31,8 +31,8 @@ WHOLE_PASSES: tuple[tuple[frozenset[str], tuple[tuple[int, int], ...]], ...] = (
 )
 """Features and depths (steps, requests) at which whole passes are played."""
 WHOLE_PASS_LENGTHS = (4,)
-CRASH_RULED_OUT = "positive-schedule"
-"""Where this is proved no step crashes the runner: nothing is assumed about the time after."""
+CRASH_RULED_OUT = ("positive-schedule", "no-reachable-assert")
+"""Where these are proved no step ends the engine: nothing is assumed about the time after."""
 SEARCH_SECONDS = 60.0
 """How long one policy's unproved promises are searched for; what is not found then is undecided."""
 
@@ -148,8 +148,9 @@ def _obligation(
     verdict = VIOLATED if trace is not None else UNDECIDED if why else PROVED
     used = induction.foundations()
     used = used.union(*(goal.used for _, goal in induction.goals(invariant)))
-    if not _unproved(induction, CRASH_RULED_OUT):
-        used.discard(CRASH_IS_THE_END.id)
+    used.discard(CRASH_IS_THE_END.id)
+    if any(_unproved(induction, name) for name in CRASH_RULED_OUT):
+        used.add(CRASH_IS_THE_END.id)
     return Obligation(
         invariant=invariant,
         policy=task.policy.name,

@@ -161,7 +161,7 @@ OUTPUT_IN_ORDER = Assumption(
 CRASH_IS_THE_END = Assumption(
     "crash-is-the-end",
     "runner",
-    "after a step with n < 1 for some request there is no further step",
+    "after a step with n < 1 for some request, or an exception, there is no further step",
     "np.repeat refuses a negative count and the engine core ends; what such an engine would do "
     "next is no verdict about the scheduler.",
     "#53962, vllm/v1/worker/gpu_model_runner.py",

@@ -21,6 +21,7 @@ LEGEND = (
     "when scheduled, rejected drafts taken back later), H rows in flight that will sample, and S "
     "drafts waiting; the step gives it n rows, some of them for drafts"
 )
+NO_ASSERT = "no-reachable-assert"
 PADDED = " (padded)"
 KEEP = "\u00a0"
 """A space that no line is broken at."""
@@ -189,9 +190,11 @@ def also_in(trace: Trace) -> list[tuple[str, str]]:
     """Policies known to break the same promise in the same mode: name, where it was merged.
 
     Read from the table of known bugs, every cell of which ``check`` proves or refutes anew.  None
-    for an execution that is ruled out: the table is about those that are not.
+    for an execution that is ruled out: the table is about those that are not; and none for an
+    assertion of a source, which need not be the one the model makes.
     """
-    if trace.without:
+    about_another_assertion = trace.invariant == NO_ASSERT and trace.policy not in POLICIES
+    if trace.without or about_another_assertion:
         return []
     return [
         (name, POLICIES[name].status)
