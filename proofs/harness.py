@@ -72,6 +72,8 @@ class Harness:
         """Whether every prefill scheduled so far on this rank will be preempted in this step."""
         self.computes_prompt: bool = False
         """Whether the last decision scheduled prompt rows."""
+        self.padded: bool = False
+        """Whether the last decision attached placeholders."""
 
     # -- inputs -------------------------------------------------------------------------------
 
@@ -151,6 +153,7 @@ class Harness:
             self.computes_prompt = all_of(record.outcome == SCHEDULED, record.is_prefill)
             self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
             self.decided += 1
+            self.padded = record.is_padded
             record = replace(
                 record,
                 is_loading=self.still_loading,
