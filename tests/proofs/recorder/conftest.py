@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,19 +14,7 @@ from spec.config import Config
 
 sys.path.insert(0, str(Path(__file__).parent))
 import fake_engine
-
-CONFIG = Config(
-    max_model_len=24,
-    num_spec_tokens=3,
-    max_num_scheduled_tokens=32,
-    max_num_batched_tokens=32,
-    max_num_seqs=4,
-    block_size=4,
-    num_gpu_blocks=11,
-    async_scheduling=False,
-    exempt_only_request=True,
-)
-Record = Callable[..., Path]
+from fake_engine import CONFIG, Record
 
 
 @pytest.fixture

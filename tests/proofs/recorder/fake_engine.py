@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +24,20 @@ from spec.config import Config
 
 TOKEN = 918273645
 NAME = "secret-name"
-WORDS = {status.name: status for status in RequestStatus}
+CONFIG = Config(
+    max_model_len=24,
+    num_spec_tokens=3,
+    max_num_scheduled_tokens=32,
+    max_num_batched_tokens=32,
+    max_num_seqs=4,
+    block_size=4,
+    num_gpu_blocks=11,
+    async_scheduling=False,
+    exempt_only_request=True,
+)
+"""A configuration under which every situation occurs."""
+Record = Callable[..., Path]
+"""Makes a recording of random traffic; the fixture ``record``."""
 
 
 class EngineRequest:

@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import CONFIG
+from fake_engine import CONFIG
 
 from proofs.recorder import describe, plugin, settings
 from proofs.recorder.monitor import InvariantViolated

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from conftest import CONFIG, Record
+from fake_engine import CONFIG, Record
 
 from proofs.recorder import settings
 from proofs.recording.check import check
