@@ -10,7 +10,7 @@ from model.environment import Sample
 from model.request import Request, RequestStatus
 from model.step import Scheduled
 from spec.config import Config
-from spec.logic import ite, max, min, not_
+from spec.logic import all_of, ite, max, min, not_
 from spec.records import Booking
 
 
@@ -81,6 +81,12 @@ def booking(
         num_emitted_tokens=request.num_output_tokens - output_before,
         must_emit=share.samples & alive & (config.num_sampled_tokens_per_step > 0),
         num_returned_tokens=ite(share.samples & alive, sample.num_generated_tokens, 0),
+        stop_returned=all_of(
+            share.samples,
+            alive,
+            sample.stop_after > 0,
+            sample.stop_after <= sample.num_generated_tokens,
+        ),
     )
 
 

@@ -28,6 +28,7 @@ from spec.promises import (
     progress_keeps,
     progress_no_block,
     progress_step,
+    progress_stops,
     request_conservation,
     rows_match_drafts,
     uniform_decode,
@@ -128,6 +129,7 @@ CATALOGUE: tuple[Invariant, ...] = (
         progress_no_block,
         progress_finish,
         progress_keeps,
+        progress_stops,
     ),
     *_entry(
         "length-capped-finish",

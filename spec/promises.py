@@ -166,6 +166,11 @@ def progress_keeps(b: Booking) -> Claim:
     )
 
 
+def progress_stops(b: Booking) -> Claim:
+    """A request whose stop token was returned has ended."""
+    return Claim({"ended": int(b.is_finished)}, ">=", {"1": 1}, when=b.stop_returned)
+
+
 def length_capped_fits(b: Booking) -> Claim:
     """A request never holds more than ``max_model_len`` tokens."""
     return Claim({"num_tokens": b.num_tokens}, "<=", {"max_model_len": b.config.max_model_len})

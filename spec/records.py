@@ -114,6 +114,8 @@ class Booking:
     """The step sampled for a request that was still alive: at least one token is due."""
     num_returned_tokens: int = 0
     """Tokens the runner returned for a request that was still alive."""
+    stop_returned: bool = False
+    """A stop token of the request is among them."""
 
 
 @dataclass(frozen=True, slots=True)

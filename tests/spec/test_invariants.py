@@ -127,6 +127,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
         replace(BOOKED, num_returned_tokens=2),
         "emitted tokens = 1 < 2 = returned tokens",
     ),
+    "progress_stops": (replace(BOOKED, stop_returned=True), "ended = 0 < 1"),
     "length_capped_only_there": (
         replace(BOOKED, is_finished=True, is_length_capped=True),
         "at the boundary = 0 < 1",
