@@ -10,7 +10,7 @@ from model.kv_cache import KVCacheManager
 from model.request import Request, RequestStatus
 from model.step import Step
 from spec.config import Config
-from spec.logic import any_of, ceil_div, min
+from spec.logic import all_of, any_of, ceil_div, min, not_
 from spec.records import Decision
 
 
@@ -45,7 +45,8 @@ def decision(
         slots_refused: KV slots the pool was asked for and did not give, tokens; 0 = none.
         pool: the KV block pool.
     """
-    from_waiting = request.status is not RequestStatus.RUNNING
+    preempted = request in step.preempted_reqs
+    from_waiting = request.status is not RequestStatus.RUNNING and not preempted
     if computed is None:
         computed = request.num_computed_tokens
     if from_waiting:
@@ -55,7 +56,8 @@ def decision(
         is_prefill = any_of(request.num_tokens - computed > 1, computed == 0, diffusion)
     else:
         is_prefill = request.is_prefill_chunk
-    must_wait = _must_wait(config, request, slots_taken)
+    slots_free = slots_taken < config.max_num_seqs
+    must_wait = _must_wait(config, request, slots_free)
     return Decision(
         config=config,
         request_id=request.request_id,
@@ -79,11 +81,15 @@ def decision(
         prefill_scheduled=step.prefill_scheduled,
         group_has_prefill=is_prefill,
         kv_capacity=pool.capacity(request),
+        waits_alone=any_of(
+            preempted & config.priority_scheduling,
+            all_of(from_waiting, request.num_stale_output_tokens > 0, slots_free),
+        ),
         threshold=step.threshold,
     )
 
 
-def _must_wait(config: Config, request: Request, slots_taken: int) -> bool:
+def _must_wait(config: Config, request: Request, slots_free: bool) -> bool:
     """Facts, apart from budgets and blocks, that excuse a step for not serving a request."""
     if request.status is RequestStatus.RUNNING:
         # Output in flight may end it, or there is no position left before that output is back.
@@ -93,7 +99,7 @@ def _must_wait(config: Config, request: Request, slots_taken: int) -> bool:
         last = config.max_model_len - config.num_sampled_tokens_per_step
         full = request.num_computed_tokens >= last
         return (request.num_output_placeholders > 0) & any_of(may_end, diffusing, full)
-    return any_of(request.num_stale_output_tokens > 0, slots_taken >= config.max_num_seqs)
+    return any_of(request.num_stale_output_tokens > 0, not_(slots_free))
 
 
 def _pool_is_short(pool: KVCacheManager, request: Request, slots: int) -> bool:

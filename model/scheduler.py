@@ -25,7 +25,7 @@ from model.policies import PaddingPolicy
 from model.request import Request, RequestStatus
 from model.step import SchedulerOutput, Step
 from spec.config import Config
-from spec.logic import min
+from spec.logic import min, size, total
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Decision
 
 Observer = Callable[[Decision], None]
@@ -81,7 +81,8 @@ class Scheduler:
 
     def begin_step(self) -> Step:
         """A step nothing is scheduled in yet."""
-        num_unfinished = len(self.running) + len(self.waiting) + len(self.kv_holding_waiting)
+        queues = (self.running, self.waiting, self.kv_holding_waiting)
+        num_unfinished = total(size(queue) for queue in queues)
         return Step(
             token_budget=self.config.max_num_scheduled_tokens,
             input_budget=self.config.max_num_batched_tokens,
@@ -151,7 +152,7 @@ class Scheduler:
         config = self.config
         if (step.token_budget <= 0) | (step.input_budget <= config.draft_slots):
             return self._decided(step, request, BLOCKED, "budget spent")
-        slots_taken = len(self.running) + self.num_waiting_for_streaming_input
+        slots_taken = size(self.running) + self.num_waiting_for_streaming_input
         if slots_taken >= config.max_num_seqs:
             return self._decided(step, request, BLOCKED, "max_num_seqs reached")
         if request.status is RequestStatus.WAITING_FOR_REMOTE_KVS:
@@ -310,7 +311,7 @@ class Scheduler:
                 drafts=drafts,
                 padded=padded,
                 computed=computed,
-                slots_taken=len(self.running) + self.num_waiting_for_streaming_input,
+                slots_taken=size(self.running) + self.num_waiting_for_streaming_input,
                 slots_refused=slots_refused,
                 pool=self.kv_cache_manager,
             )

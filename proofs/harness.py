@@ -14,6 +14,7 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import SERVES, Clauses, StepSoFar, step_clauses
+from proofs.crowds import Ledger
 from proofs.symbolic import Context
 from spec import assumptions as world
 from spec.config import FLAGS, KNOBS, Config
@@ -72,6 +73,10 @@ class Harness:
         """Whether every prefill scheduled so far on this rank will be preempted in this step."""
         self.computes_prompt: bool = False
         """Whether the last decision scheduled prompt rows."""
+        self.found: int = 0
+        """Tokens the caches and the connector hold of the request, tokens."""
+        self.outcome: str = ""
+        """The last decision's outcome."""
         self.padded: bool = False
         """Whether the last decision attached placeholders."""
 
@@ -137,6 +142,8 @@ class Harness:
             ),
             running_scheduled=self.truth("running_scheduled"),
             prefill_scheduled=self.truth("prefill_scheduled"),
+            num_scheduled_tokens=Ledger(self.context),
+            num_draft_tokens=Ledger(self.context),
         )
         has_prefill = self.truth("rank_has_prefill")
         so_far = StepSoFar(step, new("num_scheduled_reqs", 0), has_prefill, slots_taken)
@@ -153,7 +160,7 @@ class Harness:
             self.computes_prompt = all_of(record.outcome == SCHEDULED, record.is_prefill)
             self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
             self.decided += 1
-            self.padded = record.is_padded
+            self.padded, self.outcome = record.is_padded, record.outcome
             record = replace(
                 record,
                 is_loading=self.still_loading,
@@ -200,6 +207,7 @@ class ArbitraryWorld:
     def prefix_hit(self, request: Request) -> int:
         hit: int = self.harness.integer("prefix_hit", 0)
         self.harness.assume(world.HIT_LEAVES_ONE, request.num_tokens, hit)
+        self.harness.found = hit
         return hit
 
     def connector_match(self, request: Request, num_local_tokens: int) -> tuple[int, bool]:
@@ -210,6 +218,7 @@ class ArbitraryWorld:
         harness.context.assume(load_async | within, world.HIT_LEAVES_ONE.id)
         loaded = world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local_tokens, matched)
         harness.context.assume(implies(load_async, loaded), world.LOAD_WITHIN_REQUEST.id)
+        harness.found = num_local_tokens + matched
         return matched, load_async
 
     def load_finished(self, request: Request) -> bool:

@@ -13,7 +13,7 @@ types in their place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 
@@ -80,6 +80,15 @@ def total(numbers: Iterable[int]) -> int:
     for number in numbers:
         result = result + number
     return result
+
+
+def size(queue: Collection[Any]) -> int:
+    """How many items; the prover's queues hold more than they show."""
+    if type(queue) is list:
+        return len(queue)
+    symbolic: Any = queue
+    number: int = symbolic.__sym_len__()
+    return number
 
 
 def ceil_div(a: int, b: int) -> int:

@@ -142,12 +142,12 @@ def progress_attention(a: Attention) -> Claim:
 
 
 def progress_no_block(d: Decision) -> Claim:
-    """A request waiting for its KV never stops the requests behind it."""
+    """A request that alone has to wait never stops the requests behind it."""
     return Claim(
         {"blocks the queue": int(d.outcome == BLOCKED)},
         "==",
         {"0": 0},
-        when=all_of(d.is_loading, not_(d.must_wait), d.budget_left > 0),
+        when=all_of(any_of(d.is_loading & not_(d.must_wait), d.waits_alone), d.budget_left > 0),
     )
 
 

@@ -62,6 +62,9 @@ class Decision:
     """Tokens the request's KV blocks can hold after the decision."""
     prefill_withdrawn: bool = False
     """A prefill that got rows before this request was preempted later in the same step."""
+    waits_alone: bool = False
+    """Only this request cannot go on: output of its earlier life is in flight, or it was preempted
+    under priority scheduling.  The requests behind it can."""
     threshold: int = 0
     """The long-prefill threshold in force in this step, tokens; 0 = off."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from model.engine import request_state
-from model.planning import threshold_in_force
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import StepSoFar, request_clauses, resting_clauses, step_clauses
+from proofs.crowds import Crowd
 from proofs.harness import ArbitraryWorld, Goal, Harness
 from spec import assumptions as world
 from spec.logic import all_of, any_of, ite, not_
-from spec.records import Attention, PoolState, StepTotals
+from spec.records import LOADING, SCHEDULED, PoolState, StepTotals
 
 
 def arrival(h: Harness) -> None:
@@ -30,8 +30,12 @@ def first_decision(h: Harness) -> None:
     """A step nothing is scheduled in yet: its budgets are whole, its threshold is in force."""
     config = h.config
     scheduler = Scheduler(config, h.policy, ArbitraryWorld(h))
+    counts = [h.integer(queue, 0) for queue in ("running", "waiting", "holding KV")]
+    num_running = counts[0]
+    scheduler.running, scheduler.waiting, scheduler.kv_holding_waiting = (
+        Crowd(h.context, others=count) for count in counts
+    )
     step = scheduler.begin_step()
-    num_running = h.integer("running", 0)
     h.suppose({"seats": num_running <= config.max_num_seqs})
     h.must_keep(step_clauses(config, StepSoFar(step, 0, False, num_running)))
     untouched = all_of(
@@ -40,10 +44,8 @@ def first_decision(h: Harness) -> None:
     )
     h.goals.append(Goal("progress", "whole-budget-first", untouched))
     # The arbitrary step of the other bodies (``Harness.step``) has one of these thresholds.
-    unfinished = h.integer("num_unfinished", 0)
-    spared = all_of(config.exempt_only_request, unfinished <= 1)
-    in_force = threshold_in_force(config, unfinished)
-    known = in_force == ite(spared, 0, config.long_prefill_token_threshold)
+    spared = all_of(config.exempt_only_request, sum(counts) <= 1)
+    known = step.threshold == ite(spared, 0, config.long_prefill_token_threshold)
     h.goals.append(Goal("uniform-decode", "threshold-in-force", known))
 
 
@@ -55,14 +57,15 @@ def running(h: Harness) -> None:
     num_running = h.integer("num_running", 1)
     h.suppose({"seats": num_running <= h.config.max_num_seqs})
     so_far = h.step(num_running - 1)
-    scheduler.running = [request]
+    step = so_far.step
+    before = step.running_scheduled, step.prefill_scheduled, request.is_prefill_chunk
+    scheduler.running = Crowd(h.context, [request], num_running - 1)
     drafts = request.num_spec_tokens
-    scheduler.schedule_running(so_far.step)
-    _must_look(h, request)
-    scheduled = request in so_far.step.num_scheduled_tokens
+    scheduled = scheduler.try_running(step, request) is SCHEDULED
     if request.status is RequestStatus.RUNNING and not scheduled:
         kept = request.num_spec_tokens == drafts
         h.goals.append(Goal("rows-match-drafts", "drafts-kept-for-later", kept))
+    _must_flag(h, step, before, scheduled)
     _after_decision(h, scheduler, so_far, request, scheduled, slots_taken=num_running)
 
 
@@ -73,18 +76,25 @@ def waiting(h: Harness) -> None:
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
     num_running = h.integer("num_running", 0)
+    num_streaming = h.integer("num_waiting_for_streaming_input", 0)
     if loading:
         h.still_loading = not_(h.truth("load_finished"))
-    scheduler.num_waiting_for_streaming_input = num_running
-    so_far = h.step(num_running)
+    scheduler.num_waiting_for_streaming_input = num_streaming
+    so_far = h.step(num_running + num_streaming)
+    step = so_far.step
+    before = step.running_scheduled, step.prefill_scheduled, False
+    scheduler.running = Crowd(h.context, others=num_running)
+    queue = Crowd(h.context, [request], h.integer("num_waiting", 0))
     if loading:
-        scheduler.kv_holding_waiting = [request]
+        scheduler.kv_holding_waiting = queue
     else:
-        scheduler.waiting = [request]
-    scheduler.schedule_waiting(so_far.step)
-    admitted = request in scheduler.running
-    _must_look(h, request)
-    slots_taken = num_running + int(admitted)
+        scheduler.waiting = queue
+    admitted = scheduler.try_waiting(step, request) is SCHEDULED
+    if h.outcome is LOADING:
+        kept = request.num_computed_tokens == h.found
+        h.goals.append(Goal("async-load-idle", "load-is-remembered", kept))
+    _must_flag(h, step, before, scheduled=False)
+    slots_taken = num_running + num_streaming + int(admitted)
     _after_decision(h, scheduler, so_far, request, admitted, slots_taken)
 
 
@@ -121,7 +131,10 @@ def preemption(h: Harness) -> None:
         count = count - 1
     else:
         h.context.assume(count <= others_with_slots)
+    held = victim.num_tokens
     scheduler.preempt(step, victim)
+    survive = victim.num_tokens == held
+    h.goals.append(Goal("request-conservation", "tokens-survive-preemption", survive))
     h.must_keep(resting_clauses(h.config, victim))
     left = StepSoFar(step, count, has_prefill, others_with_slots)
     kept = step_clauses(h.config, left)
@@ -146,12 +159,12 @@ def _after_decision(
     clauses = resting_clauses(config, request)
     goes_on = True
     if scheduled:
-        marked = (request in step.padded) == h.padded  # or the runner takes them for real drafts
-        h.goals.append(Goal("placeholder-accounting", "placeholders-marked", marked))
         rows = step.num_scheduled_tokens[request]
         goes_on = world.CRASH_IS_THE_END.condition(rows)
         drafts = step.num_draft_tokens.get(request, 0)
+        known = request.num_tokens + request.num_output_placeholders
         scheduler.update_after_schedule(step, request, rows)
+        _must_tell(h, step, request, rows, known)
         pending = request.num_output_placeholders
         if not config.async_scheduling:  # the step is booked before the next one is decided
             samples = not_(request.is_prefill_chunk)
@@ -171,6 +184,24 @@ def _after_decision(
         h.observe(request_state(scheduler, request), granted)
 
 
-def _must_look(h: Harness, request: Request) -> None:
-    """The request is alone in its pass: nothing excuses the pass from looking at it."""
-    h.observe(Attention(h.config, request.request_id, looked_at=h.decided >= 1, excused=False))
+def _must_flag(h: Harness, step: Step, before: tuple[bool, bool, bool], scheduled: bool) -> None:
+    """The step remembers whether running work got rows, and whether prefill was among it."""
+    running_scheduled, prefill_scheduled, is_prefill = before
+    followed = all_of(
+        step.running_scheduled == any_of(running_scheduled, scheduled),
+        step.prefill_scheduled == any_of(prefill_scheduled, all_of(scheduled, is_prefill)),
+    )
+    h.goals.append(Goal("no-padding-with-prefill", "flags-follow", followed))
+
+
+def _must_tell(h: Harness, step: Step, request: Request, rows: int, known: int) -> None:
+    """What the runner is told of the request: whether it samples, and which drafts are real."""
+    told = Step(0, 0, 0, num_scheduled_tokens={request: rows}, padded=step.padded)
+    told.num_draft_tokens = {request: step.num_draft_tokens.get(request, 0)}
+    (share,) = told.output().scheduled
+    samples = share.samples == (request.num_computed_tokens >= known)
+    h.goals += [
+        Goal("placeholder-accounting", "sampling-is-told", samples),
+        # Unmarked, placeholders would be taken for drafts somebody proposed.
+        Goal("placeholder-accounting", "placeholders-are-told", share.padded == h.padded),
+    ]

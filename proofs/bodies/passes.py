@@ -18,7 +18,7 @@ from model.scheduler import Scheduler, urgency
 from model.step import Step
 from proofs.harness import Goal, Harness
 from spec.config import Config
-from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED
+from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Attention
 
 PREEMPTS = "preempts"
 """The pool is short for this request: one victim loses its blocks, then the request gets rows."""
@@ -30,6 +30,7 @@ SERVES = {
     "every running request has its turn": "progress",
     "every waiting request has its turn": "progress",
     "turns in queue order": "progress",
+    "queues in order of arrival or urgency": "progress",
     "the least urgent is preempted": "progress",
     "only priority scheduling withdraws rows": "uniform-decode",
     "no admission after a preemption": "within-budget",
@@ -37,17 +38,20 @@ SERVES = {
     "each request in one queue": "request-conservation",
 }
 """What the other bodies rest on → the catalogue id at stake when a loop breaks it."""
+TURNS = {"every running request has its turn", "every waiting request has its turn"}
 
 
 def passes(h: Harness) -> None:
     """One goal per entry of ``SERVES``: it holds under every script."""
     broken = {name for name, holds in _all_scripts() if not holds}
     h.goals += [Goal(served, name, name not in broken) for name, served in SERVES.items()]
+    h.observe(Attention(h.config, "any", broken.isdisjoint(TURNS), excused=False))
 
 
 def _all_scripts() -> Iterator[tuple[str, bool]]:
     for priority in (False, True):
         config = Config.checked(priority_scheduling=priority)
+        yield from _arrivals(_Scripted(config, ()) for _ in permutations(range(NUM_REQUESTS)))
         orders = list(permutations(range(NUM_REQUESTS))) if priority else [range(NUM_REQUESTS)]
         for order in orders:
             for turns in product(RUNNING_TURNS, repeat=NUM_REQUESTS):
@@ -101,6 +105,17 @@ class _Scripted(Scheduler):
         self.advanced.append(request)
 
 
+def _arrivals(schedulers: Iterable[_Scripted]) -> Iterator[tuple[str, bool]]:
+    """Requests enter in every order of urgency."""
+    for scheduler, order in zip(schedulers, permutations(range(NUM_REQUESTS)), strict=True):
+        requests = _requests(order)
+        for request in requests:
+            scheduler.add_request(request)
+        by_urgency = scheduler.config.priority_scheduling
+        expected = sorted(requests, key=urgency) if by_urgency else requests
+        yield "queues in order of arrival or urgency", scheduler.waiting == expected
+
+
 def _requests(ranks: Iterable[int]) -> list[Request]:
     """Requests whose arrival and priority are their rank: urgent ones need not come first."""
     return [Request(f"r{rank}", 1, 1, priority=rank, arrival_time=rank) for rank in ranks]
@@ -120,6 +135,12 @@ def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[
     yield "every running request has its turn", stopped or not missed
     yield "turns in queue order", _is_in_order(turns, requests) and scheduler.second_turns == 0
     yield "the least urgent is preempted", scheduler.fair
+    yield (
+        "queues in order of arrival or urgency",
+        bool(set(victims) & set(scheduler.running))  # never; else the order would mean nothing
+        or behind not in scheduler.waiting
+        or scheduler.waiting == sorted(scheduler.waiting, key=urgency),
+    )
     fcfs = not scheduler.config.priority_scheduling
     yield "only priority scheduling withdraws rows", not (fcfs and scheduler.withdrew)
     yield "no admission after a preemption", not (victims and behind in outcomes)

@@ -83,6 +83,8 @@ COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Is: (ast.IsNot,),
     ast.IsNot: (ast.Is,),
 }
+SWAPPED = "swapped_"
+"""Prefix of a connective put in for another: the module's own names keep their meaning."""
 SWAPPED_CALLS = {"min": "max", "max": "min", "all_of": "any_of", "any_of": "all_of"}
 
 
@@ -180,7 +182,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     ):
         mutated_call = copy.copy(node)
         other_name = SWAPPED_CALLS[node.func.id]
-        mutated_call.func = ast.Name(other_name, ast.Load())
+        mutated_call.func = ast.Name(SWAPPED + other_name, ast.Load())
         yield f"{node.func.id} -> {other_name}", mutated_call
 
 
@@ -242,14 +244,13 @@ def fate(mutant: Mutant, bodies: Collection[str], cache: Cache) -> str:
         original = vars(import_module(mutant.module))[mutant.function.split(".")[0]]
         for part in mutant.function.split(".")[1:]:
             original = vars(original)[part]
-        mutated: dict[str, Any] = dict(vars(import_module("spec.logic")))
-        mutated |= vars(import_module(mutant.module))
+        mutated = dict(vars(import_module(mutant.module)))
         exec(compile(mutant.source, mutant.module, "exec"), mutated)
         changed = mutated[mutant.function.split(".")[0]]
         for part in mutant.function.split(".")[1:]:
             changed = vars(changed)[part]
-        for name in ("any_of", "all_of", "min", "max"):
-            original.__globals__.setdefault(name, mutated[name])
+        for name in SWAPPED_CALLS:
+            original.__globals__[SWAPPED + name] = vars(import_module("spec.logic"))[name]
         original.__code__ = changed.__code__
         for key in [key for key in cache if key[0] in bodies]:
             del cache[key]
