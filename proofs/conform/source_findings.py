@@ -11,18 +11,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from proofs.conform.engine import EngineProcess
 from proofs.conform.findings import Finding
 from proofs.conform.lockstep import Call, Seen
 from proofs.trace import Trace, TraceStep
+from proofs.verdict import SYNC
+from spec.config import Config
 
-ARRIVAL = re.compile(r"(\w+) arrives: prompt (\d+), max_tokens (\d+)(?:, priority (-?\d+))?")
-HIT = re.compile(r"prefix hit of (\w+): (\d+) tokens")
-LOADED = re.compile(r"the KV of (\w+) is loaded")
-RETURNED = re.compile(r"(\w+): (\d+) tokens come back")
-PROPOSED = re.compile(r"(\w+): (\d+) drafts proposed")
+# The sentences of ``proofs.source.life``, ``telling`` and ``scenarios``.
+ARRIVAL = re.compile(
+    r"(\w+) arrives: (\d+) prompt tokens?, max_tokens (\d+)(?:, priority (-?\d+))?"
+)
+HIT = re.compile(r"(\d+) tokens? of (\w+) in the prefix cache")
+MATCH = re.compile(r"(\d+) tokens? of (\w+) at the KV connector, (loading|already).*")
+LOADED = re.compile(r"KV of (\w+) has arrived")
+RETURNED = re.compile(r"output of (\w+) booked: (\d+) tokens?, \d+ in all")
+PROPOSED = re.compile(r"(\d+) drafts? proposed for (\w+)")
 PLACED = (
     "num_prompt_tokens",
     "max_tokens",
@@ -61,13 +68,19 @@ def confirm_source(engine: EngineProcess, trace: Trace) -> Finding:
     except NotExpressed as reason:
         return told(False, str(reason))
     # The pool's answers are part of the trace: the object's own pool must not add any.
-    seen = engine.play(trace.config | {"num_gpu_blocks": AMPLE}, calls)
+    seen = engine.play(_knobs(trace), calls)
     unlike = difference(trace, calls, seen)
     if unlike:
         return told(False, unlike)
     begins = "" if _from_empty(trace) else ", from the state the trace starts in"
     where = str(seen[-1].get("where", "")) if seen else ""
     return told(True, (where or "same rows, drafts and counters") + begins)
+
+
+def _knobs(trace: Trace) -> dict[str, Any]:
+    """The trace's knobs; one it leaves open (the source was checked for all of its values) as the
+    engine has it by default, and a pool that refuses nothing but what the trace refuses."""
+    return asdict(Config()) | trace.config | {"num_gpu_blocks": AMPLE}
 
 
 def calls_of(trace: Trace) -> list[Call]:
@@ -91,7 +104,8 @@ def calls_of(trace: Trace) -> list[Call]:
         calls.append(["schedule", _step_answers(step, questions, loaded)])
         if step.booked:
             samples = {m[1]: [int(m[2]), 0] for b in step.booked if (m := RETURNED.fullmatch(b))}
-            drafts = {m[1]: int(m[2]) for b in step.booked if (m := PROPOSED.fullmatch(b))}
+            drafts = dict.fromkeys(samples, 0) if trace.mode == SYNC else {}
+            drafts |= {m[2]: int(m[1]) for b in step.booked if (m := PROPOSED.fullmatch(b))}
             calls.append(["book", {n: s for n, s in samples.items() if s[0]}, drafts])
     return calls
 
@@ -142,19 +156,14 @@ def _step_answers(step: TraceStep, questions: Questions, loaded: set[str]) -> di
     answers: dict[str, dict[str, Any]] = {}
     for name in loaded:
         answers.setdefault(name, {})["loaded"] = True
-    hits = {m[1]: int(m[2]) for event in step.events if (m := HIT.fullmatch(event))}
+    hits = {m[2]: int(m[1]) for event in step.events if (m := HIT.fullmatch(event))}
+    matches = {m[2]: m for event in step.events if (m := MATCH.fullmatch(event))}
     for line in step.requests:
         name, told = line.request_id, answers.setdefault(line.request_id, {})
-        if not step.events and not hits:  # a state built by hand: what it finds is an answer too
-            hit = questions.next(f"prefix hit of {name}", 0)
-        else:
-            hit = hits.get(name, 0)
+        hit = hits.get(name, 0)
+        match = matches.get(name)
         told["hit"] = hit
-        matched = load = 0
-        if name in hits or not step.events:
-            matched = questions.next(f"connector match of {name}", 0)
-            load = questions.next(f"connector loads {name} by itself", 0)
-        told["match"] = [hit, matched, bool(load)]
+        told["match"] = [hit, int(match[1]), match[3] == "loading"] if match else [hit, 0, False]
         told["slots"] = _pool(questions, name)
     return answers
 

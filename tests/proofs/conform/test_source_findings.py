@@ -38,15 +38,15 @@ def trace(**changes: Any) -> Trace:
             0,
             (line("A", 1),),
             "",
-            ("A arrives: prompt 1, max_tokens 2", "prefix hit of A: 0 tokens"),
-            booked=("A: 1 tokens come back", "A: 0 drafts proposed"),
+            ("A arrives: 1 prompt token, max_tokens 2",),
+            booked=("output of A booked: 1 token, 2 in all",),
         ),
         TraceStep(
             1,
             0,
             (line("A", 1), line("B", 1)),
             "",
-            ("B arrives: prompt 2, max_tokens 1", "prefix hit of B: 1 tokens"),
+            ("B arrives: 2 prompt tokens, max_tokens 1", "1 token of B in the prefix cache"),
             broken,
         ),
     )
