@@ -63,8 +63,8 @@ class Decision:
     prefill_withdrawn: bool = False
     """A prefill that got rows before this request was preempted later in the same step."""
     waits_alone: bool = False
-    """Only this request cannot go on: output of its earlier life is in flight, or it was preempted
-    under priority scheduling.  The requests behind it can."""
+    """Only this request cannot go on: it needs output that is in flight, or it was preempted under
+    priority scheduling.  The requests behind it can."""
     threshold: int = 0
     """The long-prefill threshold in force in this step, tokens; 0 = off."""
 
