@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from proofs.source.goals import Goal, clause_goals, goals_about
+from proofs.source.goals import Goal, clause_goals, flight_goals, goals_about
 from proofs.source.harness import Harness
 from proofs.source.narrow import Narrowed
 from proofs.source.observe import Step, booking, request_state
@@ -108,6 +108,7 @@ def scheduled(h: Harness) -> list[Goal]:
     goals += [g for g in states if h.is_async or g.invariant == CONSERVATION]
     for request in h.judged:
         decision = next((d for d in decisions if d.request_id == request.request_id), None)
+        goals += flight_goals(h, request, seen.rows.get(request.request_id, 0))
         in_flight = _in_flight(h, seen, request)
         goals += clause_goals(h, request, in_flight, not h.is_async, decision)
     return goals
@@ -150,7 +151,7 @@ def booked(h: Harness) -> list[Goal]:
     h.snapshot()
     generated = _sampled(h, samples, drafts)
     update(h, request, rows, drafts, generated)
-    return _after_booking(h, request, samples, True)
+    return _after_booking(h, request, rows, samples, True)
 
 
 def booked_stale(h: Harness) -> list[Goal]:
@@ -171,7 +172,7 @@ def booked_stale(h: Harness) -> list[Goal]:
     h.arbitrary_state()
     h.snapshot()
     update(h, request, rows, drafts, _sampled(h, samples, drafts))
-    return _after_booking(h, request, samples, False)
+    return _after_booking(h, request, rows, samples, False)
 
 
 def _sampled(h: Harness, samples: Any, drafts: Any) -> int:
@@ -229,9 +230,11 @@ def _output_record(h: Harness) -> Callable[..., Any]:
     return lambda **fields: Record(h.loaded.host, OUTPUT, fields)
 
 
-def _after_booking(h: Harness, request: Request, samples: Any, was_running: bool) -> list[Goal]:
+def _after_booking(
+    h: Harness, request: Request, rows: Any, samples: Any, was_running: bool
+) -> list[Goal]:
     records = [booking(h, request, samples, 0, was_running), request_state(h, request)]
-    goals = goals_about(h, records)
+    goals = goals_about(h, records) + flight_goals(h, request, -rows)
     if request.status <= RequestStatus.PREEMPTED:
         goals += clause_goals(h, request, h.in_flight(request))
     return goals
