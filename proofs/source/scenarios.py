@@ -81,6 +81,15 @@ def two_running_one_waiting(h: Harness) -> None:
     h.waiting("W")
 
 
+def behind_a_victim(h: Harness) -> None:
+    """The first of three may be preempted for the second: the third finds what it gave back."""
+    victim, others = h.stand_in("R"), [h.running("S"), h.running("T")]
+    h.world.never_short.add("T")
+    h.context.assume(h.config.max_num_seqs >= 3)
+    for other in others:
+        h.context.assume(victim.priority > other.priority)
+
+
 def one_step_from(arrange: Arrangement) -> Scenario:
     """One step from the states an arrangement describes."""
 
@@ -310,6 +319,8 @@ def whole_loop(async_scheduling: bool, mentioned: Collection[str]) -> list[Task]
         for shape in shapes(async_scheduling, mentioned)
     ]
     tasks += [Task(name, one_step_from(arrange), features) for name, arrange in CROWDS.items()]
+    by_priority = Features(async_scheduling, priority=True)
+    tasks.append(Task("crowd, behind a victim", one_step_from(behind_a_victim), by_priority))
     tasks.append(Task("booking", booked, features))
     if async_scheduling:
         tasks.append(Task("booking after preemption", booked_stale, features))
