@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Iterator
 
 from proofs.source.errors import Rejected
-from proofs.source.names import FORBIDDEN_ATTRIBUTES, FORBIDDEN_MODULES, FORBIDDEN_NAMES
+from proofs.source.names import FORBIDDEN_ATTRIBUTES, FORBIDDEN_MODULES, FORBIDDEN_NAMES, UNREAD
 
 MAX_BYTES = 2_000_000
 MAX_NODES = 400_000
@@ -61,7 +61,24 @@ def parse(text: str, file: str) -> ast.Module:
     )
     if refusals:
         raise Rejected(file, *refusals[0])
+    _compiles(tree, file)
     return tree
+
+
+def _compiles(tree: ast.Module, file: str) -> None:
+    """Errors the grammar lets through: ``return`` outside a function, two parameters of one name.
+
+    Raises:
+        Rejected: the tree does not compile.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(tree, UNREAD, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise Rejected(file, error.lineno or 1, f"does not compile: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise Rejected(file, 1, f"does not compile: {type(error).__name__}") from None
 
 
 def tree_of(text: str, file: str) -> ast.Module:
@@ -75,7 +92,7 @@ def tree_of(text: str, file: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text, file)
+            tree = ast.parse(text, UNREAD)
     except SyntaxError as error:
         raise Rejected(file, error.lineno or 1, f"does not parse: {error.msg}") from None
     except ValueError as error:

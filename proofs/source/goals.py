@@ -23,6 +23,9 @@ SOUND_SO_FAR = "rows match drafts so far"
 """Name of the hypothesis that no earlier step broke rows-match-drafts or padded a diffusion canvas:
 either corrupts the counters, and is reported as the violation it is."""
 
+IN_FLIGHT = "placeholder-accounting"
+"""The catalogue id under which a wrong count of rows in flight is reported."""
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:
@@ -57,6 +60,25 @@ def _goal(harness: Harness, invariant: str, claim: Claim, name: str, record: Any
         granted |= {need.id: need.condition(harness.config) for need in spec_world.PROGRESS_NEEDS}
     request = getattr(record, "request_id", "")
     return Goal(invariant, name, request, claim.unless_waived, granted, claim)
+
+
+def flight_goals(harness: Harness, request: Request, added: Any) -> list[Goal]:
+    """The text's own count of rows in flight moves by the rows that left, or came back.
+
+    Nothing in the catalogue reads that counter.  But under async scheduling a state is supposed
+    to have it right (`output-in-order`, and what of it is stale after a preemption), so a text has
+    to keep it right.
+    """
+    if not (harness.is_async and harness.tracks_flight):
+        return []
+    was = harness.before[request.request_id].num_in_flight_tokens
+    claim = Claim(
+        {"num_in_flight_tokens": request.num_in_flight_tokens},
+        "==",
+        {"rows in flight": was + added},
+    )
+    formula = claim.unless_waived
+    return [Goal(IN_FLIGHT, "rows_in_flight", request.request_id, formula, {}, claim)]
 
 
 def clause_goals(

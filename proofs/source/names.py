@@ -63,6 +63,9 @@ REFUSED_EVENTS = tuple(
     )
 )
 """Prefixes of the audit events a check has no business raising."""
+UNREAD = "<text under proof>"
+"""How the parser knows every text.  For a syntax error CPython tries to open the file of that name,
+to quote the line: refused like any other, but no attempt of the text."""
 
 MUTATORS = _listed(
     """

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from proofs.source.goals import Goal, clause_goals, goals_about
+from proofs.source.goals import Goal, clause_goals, flight_goals, goals_about
 from proofs.source.harness import Harness
 from proofs.source.narrow import Narrowed
 from proofs.source.observe import Step, booking, request_state
@@ -25,6 +25,7 @@ Scenario = Callable[[Harness], list[Goal]]
 Arrangement = Callable[[Harness], None]
 """Builds an arbitrary state of some shape."""
 
+CONSERVATION = "request-conservation"
 OUTPUT = "SchedulerOutput"
 BOOKED = "output of {} booked: {:token}, {} in all"
 STOPPED = "{} samples its stop token"
@@ -68,6 +69,27 @@ def two_running(h: Harness) -> None:
     h.context.assume(h.config.max_num_seqs >= 2)
 
 
+def two_waiting(h: Harness) -> None:
+    """Two waiting requests: what the first takes, the second no longer finds."""
+    h.waiting("V")
+    h.waiting("W")
+
+
+def two_running_one_waiting(h: Harness) -> None:
+    """A waiting request behind two running ones, of which one, both or none may be a prefill."""
+    two_running(h)
+    h.waiting("W")
+
+
+def behind_a_victim(h: Harness) -> None:
+    """The first of three may be preempted for the second: the third finds what it gave back."""
+    victim, others = h.stand_in("R"), [h.running("S"), h.running("T")]
+    h.world.never_short.add("T")
+    h.context.assume(h.config.max_num_seqs >= 3)
+    for other in others:
+        h.context.assume(victim.priority > other.priority)
+
+
 def one_step_from(arrange: Arrangement) -> Scenario:
     """One step from the states an arrangement describes."""
 
@@ -90,10 +112,12 @@ def scheduled(h: Harness) -> list[Goal]:
     judged = {request.request_id for request in h.judged}
     about = [d for d in decisions if d.request_id in judged]
     goals = goals_about(h, [*about, seen.totals()])
-    if h.features.async_scheduling:
-        goals += goals_about(h, seen.states())
+    states = goals_about(h, seen.states())
+    # Under sync scheduling the counters settle when the step is booked; who is queued, now.
+    goals += [g for g in states if h.is_async or g.invariant == CONSERVATION]
     for request in h.judged:
         decision = next((d for d in decisions if d.request_id == request.request_id), None)
+        goals += flight_goals(h, request, seen.rows.get(request.request_id, 0))
         in_flight = _in_flight(h, seen, request)
         goals += clause_goals(h, request, in_flight, not h.is_async, decision)
     return goals
@@ -136,7 +160,7 @@ def booked(h: Harness) -> list[Goal]:
     h.snapshot()
     generated = _sampled(h, samples, drafts)
     update(h, request, rows, drafts, generated)
-    return _after_booking(h, request, samples, True)
+    return _after_booking(h, request, rows, samples, True)
 
 
 def booked_stale(h: Harness) -> list[Goal]:
@@ -157,7 +181,7 @@ def booked_stale(h: Harness) -> list[Goal]:
     h.arbitrary_state()
     h.snapshot()
     update(h, request, rows, drafts, _sampled(h, samples, drafts))
-    return _after_booking(h, request, samples, False)
+    return _after_booking(h, request, rows, samples, False)
 
 
 def _sampled(h: Harness, samples: Any, drafts: Any) -> int:
@@ -215,9 +239,11 @@ def _output_record(h: Harness) -> Callable[..., Any]:
     return lambda **fields: Record(h.loaded.host, OUTPUT, fields)
 
 
-def _after_booking(h: Harness, request: Request, samples: Any, was_running: bool) -> list[Goal]:
+def _after_booking(
+    h: Harness, request: Request, rows: Any, samples: Any, was_running: bool
+) -> list[Goal]:
     records = [booking(h, request, samples, 0, was_running), request_state(h, request)]
-    goals = goals_about(h, records)
+    goals = goals_about(h, records) + flight_goals(h, request, -rows)
     if request.status <= RequestStatus.PREEMPTED:
         goals += clause_goals(h, request, h.in_flight(request))
     return goals
@@ -270,6 +296,13 @@ def shapes(async_scheduling: bool, mentioned: Collection[str] | None = None) -> 
     return found
 
 
+CROWDS: dict[str, Arrangement] = {
+    "crowd, two waiting": two_waiting,
+    "crowd, two running and one waiting": two_running_one_waiting,
+}
+"""More requests than the reduction needs, for texts it does not hold of: see ``README.md``."""
+
+
 def one_step(async_scheduling: bool) -> list[Task]:
     """One running and one waiting request, one step."""
     return [Task("step", one_step_from(pair), Features(async_scheduling))]
@@ -280,12 +313,14 @@ def whole_loop(async_scheduling: bool, mentioned: Collection[str]) -> list[Task]
 
     ``mentioned``: the attributes the text reads; it cannot react to a feature it never asks about.
     """
-
     features = Features(async_scheduling)
     tasks = [
         Task(shape.name, one_step_from(shape.arrange), shape.features)
         for shape in shapes(async_scheduling, mentioned)
     ]
+    tasks += [Task(name, one_step_from(arrange), features) for name, arrange in CROWDS.items()]
+    by_priority = Features(async_scheduling, priority=True)
+    tasks.append(Task("crowd, behind a victim", one_step_from(behind_a_victim), by_priority))
     tasks.append(Task("booking", booked, features))
     if async_scheduling:
         tasks.append(Task("booking after preemption", booked_stale, features))

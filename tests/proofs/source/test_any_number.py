@@ -9,16 +9,18 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from mini import GOOD_PAD, OVERFLOWING_PAD, texts
+from mini import GOOD_PAD, OVERFLOWING_PAD, text, texts
 
+from proofs.source.check import check_source
 from proofs.source.goals import Goal
 from proofs.source.harness import Harness
 from proofs.source.induct import check_mode
-from proofs.source.loader import load
+from proofs.source.loader import Text, load
 from proofs.source.profile import profile_for
 from proofs.source.scenarios import Task, one_step, scheduled
 from proofs.source.state import Features
 from proofs.symbolic import Limits
+from proofs.verdict import SYNC, VIOLATED
 
 
 def crowded(h: Harness) -> list[Goal]:
@@ -42,3 +44,32 @@ def test_a_crowd_breaks_nothing_that_a_pair_keeps(pad: str) -> None:
         verdicts.append({finding.invariant: finding.verdict for finding in findings})
     pair, crowd = verdicts
     assert crowd == pair
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "invariant"),
+    [
+        (
+            "rows_of[request.request_id] = rows\n            budget -= rows\n            if padded",
+            "rows_of[request.request_id] = rows\n            if padded",
+            "within-budget",
+        ),
+        ("prefill |= request", "prefill = request", "no-padding-with-prefill"),
+        (
+            "rows = self.cap(rows)\n            if rows",
+            "rows = self.cap(rows) if len(self.running) > 1 or not padded else 1\n"
+            "            if rows",
+            "uniform-decode",
+        ),
+    ],
+    ids=["the waiting pass spends no budget", "the last prefill counts", "two are running"],
+)
+def test_a_text_that_counts_requests_is_caught(old: str, new: str, invariant: str) -> None:
+    content = text(GOOD_PAD)
+    assert content.count(old) == 1
+    content = content.replace(old, new)
+    report = check_source(
+        (Text("scheduler.py", content),), "mini", whole_loop_too=True, modes=[SYNC]
+    )
+    found = report.finding(invariant, SYNC)
+    assert found is not None and found.verdict == VIOLATED, report

@@ -65,6 +65,16 @@ def test_a_queue_that_is_forgotten_is_no_progress() -> None:
     assert "not looked at" in str(found.trace.to_json())
 
 
+@pytest.mark.parametrize("whole_loop", [False, True])
+def test_a_request_that_leaves_every_queue_is_lost(whole_loop: bool) -> None:
+    content = text(
+        admit="if rows > 3:\n                self.waiting.pop_request()\n                continue"
+    )
+    report = check_source((Text("s.py", content),), "mini", whole_loop_too=whole_loop, modes=[SYNC])
+    found = report.finding("request-conservation", SYNC)
+    assert found is not None and found.verdict == VIOLATED and found.trace is not None
+
+
 def test_every_trace_shows_the_branches_before_its_line() -> None:
     report = check_source(texts(OVERFLOWING_PAD), "mini", modes=[SYNC])
     for finding in report.findings:

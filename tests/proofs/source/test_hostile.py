@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from hostile import AT_RUN_TIME, AT_THE_GATE, SPEAKING, WITHOUT_EFFECT, WITHOUT_END
 from mini import text, texts
 
+from proofs.cli import main
 from proofs.source.check import check_source
 from proofs.source.errors import Rejected, SourceError
 from proofs.source.gate import parse
@@ -122,6 +123,26 @@ def test_the_child_may_not_reach_outside() -> None:
     )
     child = os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", script])
     assert child == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("def f(:", "1: does not parse: invalid syntax"),
+        ("x = 1\n<<<<<<< HEAD\ny = 2\n=======\ny = 3\n>>>>>>> theirs\n", "2: does not parse: "),
+        ("def f():\n    x = 1\n  y = 2\n", "3: does not parse: unindent does not match"),
+        ("x = = 3\n", "1: does not parse: invalid syntax"),
+        ("x = 1\nreturn x\n", "2: does not compile: 'return' outside function"),
+    ],
+)
+def test_a_file_that_is_no_python_is_told_so(
+    content: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.py"
+    file.write_text(content)
+    assert main(["check", "--source", str(file)]) == 2
+    told = "".join(capsys.readouterr())
+    assert f"rejected: bad.py:{said}" in told and "reach outside" not in told
 
 
 def test_a_harmless_file_passes_the_sandbox() -> None:

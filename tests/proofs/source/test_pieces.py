@@ -6,6 +6,8 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,6 +19,7 @@ from mini import text
 
 from proofs.source import fetch, merging, vocabulary, world
 from proofs.source.errors import SourceError
+from proofs.source.goals import flight_goals
 from proofs.source.inputs import read_source
 from proofs.source.merger import Merger, only_computes
 from proofs.source.profile import Row, parse, profile_for
@@ -241,3 +244,14 @@ def test_a_matrix_says_which_release_failed() -> None:
 def test_check_release_fetches_first() -> None:
     with pytest.raises(SourceError):
         check_release("0.1.0")
+
+
+@pytest.mark.parametrize(("added", "right"), [(3, True), (0, False), (-2, False)])
+def test_rows_in_flight_are_counted_as_they_leave_and_return(added: int, right: bool) -> None:
+    harness: Any = SimpleNamespace(is_async=True, tracks_flight=True)
+    harness.before = {"R": SimpleNamespace(num_in_flight_tokens=2)}
+    request: Any = SimpleNamespace(request_id="R", num_in_flight_tokens=5)
+    (goal,) = flight_goals(harness, request, added)
+    assert bool(goal.formula) is right
+    harness.tracks_flight = False
+    assert flight_goals(harness, request, added) == []
