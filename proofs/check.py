@@ -60,7 +60,9 @@ def check(task: Task, cache: Cache) -> list[Obligation]:
     open_goals = {name: _unproved(induction, name) for name in IDS if name in task.only}
     traces, cost = _executions(task, induction, [n for n, why in open_goals.items() if why])
     if not any(open_goals.values()):
-        traces, cost = _whole_passes(task, list(open_goals))
+        traces, cost, complete = _whole_passes(task, list(open_goals))
+        if not complete:
+            open_goals = dict.fromkeys(open_goals, "whole passes were not played to the end")
     statistics = induction.statistics() + cost
     seconds = perf_counter() - started
     share = 1 / max(len(open_goals), 1)
@@ -105,15 +107,15 @@ def _executions(
     return traces, cost
 
 
-def _whole_passes(task: Task, proved: Sequence[str]) -> tuple[dict[str, Trace], Statistics]:
+def _whole_passes(task: Task, proved: Sequence[str]) -> tuple[dict[str, Trace], Statistics, bool]:
     """Play short executions of whole passes of a policy that breaks nothing.
 
     The induction runs the loop bodies; this runs the loops, the queues and the engine around them,
     which all policies share.  A breach found here overrules a proof: then the argument from bodies
-    to passes is wrong.
+    to passes is wrong.  Returns also whether everything was played.
     """
     traces: dict[str, Trace] = {}
-    cost = Statistics()
+    cost, complete = Statistics(), True
     for features, depths in WHOLE_PASSES:
         found = search(
             Search(
@@ -126,8 +128,9 @@ def _whole_passes(task: Task, proved: Sequence[str]) -> tuple[dict[str, Trace], 
             )
         )
         cost += found.statistics
+        complete &= found.complete
         traces |= dict(_replayed(found))
-    return traces, cost
+    return traces, cost, complete
 
 
 def _replayed(found: Found) -> Iterator[tuple[str, Trace]]:
