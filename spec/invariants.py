@@ -21,6 +21,7 @@ from spec.promises import (
     no_reachable_assert,
     placeholders_balance,
     placeholders_not_emitted,
+    placeholders_not_invented,
     placeholders_not_negative,
     positive_schedule,
     progress_attention,
@@ -148,6 +149,7 @@ CATALOGUE: tuple[Invariant, ...] = (
         placeholders_balance,
         placeholders_not_negative,
         placeholders_not_emitted,
+        placeholders_not_invented,
     ),
     *_entry(
         "no-padding-with-prefill",

@@ -221,6 +221,16 @@ def placeholders_not_emitted(b: Booking) -> Claim:
     return Claim({"accepted placeholders": b.num_accepted_placeholders}, "==", {"0": 0})
 
 
+def placeholders_not_invented(b: Booking) -> Claim:
+    """No token is emitted that the runner did not return."""
+    return Claim(
+        {"emitted tokens": b.num_emitted_tokens},
+        "<=",
+        {"returned tokens": b.num_returned_tokens},
+        when=b.num_returned_tokens >= 0,
+    )
+
+
 def no_padding_with_prefill(d: Decision) -> Claim:
     """Padding never joins a running prefill: the step is not uniform anyway."""
     return Claim({"padded": ite(d.is_padded, 1, 0)}, "==", {"0": 0}, when=d.prefill_scheduled)

@@ -115,8 +115,8 @@ class Booking:
     """Tokens this booking added to the request."""
     must_emit: bool
     """The step sampled for a request that was still alive: at least one token is due."""
-    num_returned_tokens: int = 0
-    """Tokens the runner returned for a request that was still alive."""
+    num_returned_tokens: int = -1
+    """Tokens the runner returned for a request that was still alive; -1 = not known."""
     stop_returned: bool = False
     """A stop token of the request is among them."""
 

@@ -158,6 +158,10 @@ BROKEN: dict[str, tuple[Any, str]] = {
         replace(BOOKED, num_accepted_placeholders=2),
         "accepted placeholders = 2 != 0",
     ),
+    "placeholders_not_invented": (
+        replace(BOOKED, num_returned_tokens=0),
+        "emitted tokens = 1 > 0 = returned tokens",
+    ),
     "no_padding_with_prefill": (
         replace(DECODE, is_padded=True, prefill_scheduled=True),
         "padded = 1 != 0",
