@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn, Protocol
 
@@ -84,6 +85,11 @@ def _dispatch(arguments: Sequence[str] | None) -> int:
                 formatter_class=argparse.RawDescriptionHelpFormatter,
             )
         )
-    parsed = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given and not given[0].startswith("-") and given[0] not in COMMANDS:
+        near = get_close_matches(given[0], COMMANDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
+        raise UsageError(f"unknown command {given[0]!r}; {hint} (see {parser.prog} --help)")
+    parsed = parser.parse_args(given)
     status: int = modules[parsed.command].run(parsed)
     return status

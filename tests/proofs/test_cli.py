@@ -22,7 +22,8 @@ CHEAP = ["check", "--policy", "55126", "--only", "no-reachable-assert", "--jobs"
         (["check", "--jobs", "0"], "--jobs 0 is not a positive number"),
         (["check", "--format", "yaml"], "invalid choice: 'yaml'"),
         (["explain", "nothing-like-it"], "unknown id"),
-        (["frobnicate"], "invalid choice: 'frobnicate'"),
+        (["frobnicate"], "unknown command 'frobnicate'"),
+        (["chekc"], "did you mean check?"),
         ([], "required: COMMAND"),
     ],
 )
