@@ -52,7 +52,9 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; never lets a traceback out."""
     try:
-        return _dispatch(arguments)
+        status = _dispatch(arguments)
+        sys.stdout.flush()  # here, where a full disk can still be reported
+        return status
     except UsageError as error:
         print(f"proofs: {error}", file=sys.stderr)
         return error.status
@@ -61,8 +63,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_UNDECIDED
     except BrokenPipeError:
         # The reader of our output went away (``| head``): there is nobody to report to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return EXIT_USAGE
+    except OSError as error:
+        _drop_output()
+        what = f"{error.filename}: " if error.filename else ""
+        print(f"proofs: {what}{error.strerror}; what was printed is not whole", file=sys.stderr)
+        return EXIT_USAGE
+
+
+def _drop_output() -> None:
+    """What is still buffered has nowhere to go; the interpreter must not try at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(arguments: Sequence[str] | None) -> int:

@@ -15,6 +15,9 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         UsageError: the folder does not exist or cannot be written; nothing is left behind.
     """
+    path = Path(os.path.realpath(path))  # a link stays one, its target is written
+    if path.exists() and not path.is_file():
+        raise UsageError(f"cannot write {path}: it is no ordinary file; name another --output")
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

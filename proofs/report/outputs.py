@@ -52,7 +52,7 @@ def parse(given: Iterable[str], default: str) -> tuple[Output, ...]:
         if not path:
             raise UsageError(f"--output {text} names no file")
         output = Output(name, Path(path))
-        if any(other.path == output.path for other in outputs):
+        if any(other.path.resolve() == output.path.resolve() for other in outputs):
             raise UsageError(f"two outputs go to {path}")
         writable(output.path)
         outputs.append(output)

@@ -169,8 +169,8 @@ def row_count(trace: Trace) -> str:
         return ""
     n, c = line.num_scheduled_tokens, line.num_computed_tokens
     known = line.num_tokens, line.num_spec_tokens, line.num_output_placeholders
-    longest = int(trace.config["max_model_len"])
-    sampled = int(trace.config["num_sampled_tokens_per_step"])
+    longest = int(trace.config.get("max_model_len", 0))
+    sampled = int(trace.config.get("num_sampled_tokens_per_step", 1))
     if line.is_padded or line.reason not in ("running", "admitted"):
         return ""
     if line.reason == "admitted" and n == line.num_tokens - c:

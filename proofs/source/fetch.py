@@ -83,7 +83,16 @@ def _texts(folder: Path) -> list[Text]:
 def _download(version: str, folder: Path) -> None:
     """Fetch the wheel into a temporary folder and keep the few files."""
     with tempfile.TemporaryDirectory(prefix="schedproof-") as scratch:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-input", "--quiet"]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "pip",
+            "download",
+            "--no-deps",
+            "--no-input",
+            "--quiet",
+        ]
         command += ["--disable-pip-version-check", "--only-binary", ":all:", "--dest", scratch]
         try:
             done = subprocess.run(
