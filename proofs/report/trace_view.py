@@ -162,6 +162,17 @@ def row_count(trace: Trace) -> str:
     For policies of the model.  A formula is shown only where it gives the count of the replay.
     """
     about = trace.violation.request
+    threshold = int(trace.config.get("long_prefill_token_threshold", 0))
+    padded = 1 + int(trace.config.get("num_spec_tokens", 0))
+    if (
+        trace.invariant == NO_ASSERT
+        and trace.violation.left == threshold
+        and 0 < threshold < padded
+    ):
+        return (
+            f"long_prefill_token_threshold θ = {threshold} cuts the rows of {about} after they "
+            f"were padded to 1 + K = {padded}"
+        )
     line = next((r for r in broken_step(trace).requests if r.request_id == about), None)
     if line is None or line.outcome != SCHEDULED or trace.policy not in POLICIES:
         return ""
