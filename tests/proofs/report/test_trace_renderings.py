@@ -88,7 +88,11 @@ def test_the_broken_row_count_is_derived_from_the_counters() -> None:
     assert row_count(saved("53962")) == told
     assert told in trace_text.render(saved("53962"))
     assert row_count(saved("55126")) == "n of A = N - C = 2 - 1 = 1: all its rows, none for drafts"
-    assert row_count(saved("54028")) == "", "it died before it had a row count"
+    assert row_count(saved("54028")) == (
+        "long_prefill_token_threshold θ = 1 cuts the rows of A after they were padded to 1 + K = 2"
+    )
+    elsewhere = replace(saved("54028"), config=saved("54028").config | {"num_spec_tokens": 0})
+    assert row_count(elsewhere) == "", "no threshold below 1 + K: something else cut them"
 
 
 def test_a_row_count_no_formula_gives_is_not_explained() -> None:
