@@ -83,7 +83,7 @@ def decision(
         kv_capacity=pool.capacity(request),
         waits_alone=any_of(
             preempted & config.priority_scheduling,
-            (not from_waiting and not preempted) & must_wait,
+            (request.status is RequestStatus.RUNNING) & must_wait,
             all_of(from_waiting, request.num_stale_output_tokens > 0, slots_free),
         ),
         threshold=step.threshold,

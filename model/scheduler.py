@@ -300,7 +300,7 @@ class Scheduler:
         slots_refused: int = 0,
     ) -> str:
         """Tell the observer, if there is one, what was decided; the counters have not moved."""
-        if self.observer is not None:
+        if self.observer is not None:  # slots are counted anew: an excuse rests on no decision
             made = decision(
                 self.config,
                 step,

@@ -125,14 +125,16 @@ def request_clauses(config: Config, request: Request, rows_to_sample: int) -> Cl
 
 
 def resting_clauses(config: Config, request: Request) -> Clauses:
-    """What holds of one request between two steps."""
+    """What holds of one request between two steps, or after its end."""
+    if request.is_finished:
+        return _finished_clauses(config, request)
     if config.async_scheduling:
         return request_clauses(config, request, request.num_output_placeholders)
     booked = {"sync-all-booked": request.num_in_flight_tokens == 0}
     return request_clauses(config, request, 0) | booked
 
 
-def finished_clauses(config: Config, request: Request) -> Clauses:
+def _finished_clauses(config: Config, request: Request) -> Clauses:
     """What holds of one request that has ended: output of it may still be in flight."""
     r = request
     return {

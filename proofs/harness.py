@@ -74,7 +74,7 @@ class Harness:
         self.computes_prompt: bool = False
         """Whether the last decision scheduled prompt rows."""
         self.found: int = 0
-        """Tokens the caches and the connector hold of the request, tokens."""
+        """What the caches and the connector hold of the request, tokens."""
         self.outcome: str = ""
         """The last decision's outcome."""
         self.padded: bool = False

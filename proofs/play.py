@@ -19,12 +19,7 @@ from model.request import Request
 from spec.claims import Claim
 from spec.config import Config
 from spec.invariants import about
-from spec.records import (
-    Attention,
-    Booking,
-    Decision,
-    RequestState,
-)
+from spec.records import Attention, Booking, Decision, RequestState
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from model.output import book_output, propose_drafts
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Scheduled
-from proofs.clauses import finished_clauses, request_clauses, resting_clauses
+from proofs.clauses import request_clauses, resting_clauses
 from proofs.harness import Harness
 from spec import assumptions as world
 from spec.logic import implies, ite, not_
@@ -17,9 +17,9 @@ def booking(h: Harness) -> None:
     if bool(h.truth("request is still running")):
         _book_running(h)
     elif bool(h.truth("request was preempted")):
-        _book_stale(h)
+        _book_gone(h, RequestStatus.PREEMPTED)
     else:
-        _book_finished(h)
+        _book_gone(h, RequestStatus.FINISHED_ABORTED)
 
 
 def _book_running(h: Harness) -> None:
@@ -39,27 +39,19 @@ def _book_running(h: Harness) -> None:
     _book(h, scheduler, share)
     if not request.is_finished and not config.async_scheduling:
         propose_drafts(config, request, scheduler.environment.draft(request))
-    _must_rest(h, request)
+    h.must_keep(resting_clauses(h.config, request))
 
 
-def _book_stale(h: Harness) -> None:
-    request = h.request(RequestStatus.PREEMPTED)
+def _book_gone(h: Harness, status: RequestStatus) -> None:
+    """The request has left the running queue since the step was decided."""
+    request = h.request(status)
     h.suppose(resting_clauses(h.config, request))
     share = _share(h, request)
     scheduler = h.scheduler(request)
-    scheduler.waiting = [request]
+    queue = scheduler.finished if request.is_finished else scheduler.waiting
+    queue.append(request)
     _book(h, scheduler, share)
-    _must_rest(h, request)
-
-
-def _book_finished(h: Harness) -> None:
-    request = h.request(RequestStatus.FINISHED_ABORTED)
-    h.suppose(finished_clauses(h.config, request))
-    share = _share(h, request)
-    scheduler = h.scheduler(request)
-    scheduler.finished = [request]
-    _book(h, scheduler, share)
-    _must_rest(h, request)
+    h.must_keep(resting_clauses(h.config, request))
 
 
 def abortion(h: Harness) -> None:
@@ -79,19 +71,11 @@ def abortion(h: Harness) -> None:
     }
     queues[status].append(request)
     scheduler.finish(request, RequestStatus.FINISHED_ABORTED)
-    _must_rest(h, request)
+    h.must_keep(resting_clauses(h.config, request))
     h.must_conserve(scheduler, request)
 
 
 # -- shared pieces --------------------------------------------------------------------------------
-
-
-def _must_rest(h: Harness, request: Request) -> None:
-    """The clauses of whatever the request has become."""
-    if request.is_finished:
-        h.must_keep(finished_clauses(h.config, request))
-    else:
-        h.must_keep(resting_clauses(h.config, request))
 
 
 def _share(h: Harness, request: Request) -> Scheduled:

@@ -157,10 +157,10 @@ def _after_decision(
     config, step = h.config, so_far.step
     count, has_prefill = so_far.num_scheduled_reqs, so_far.has_prefill
     clauses = resting_clauses(config, request)
-    goes_on = True
+    granted: dict[str, bool] = {}
     if scheduled:
         rows = step.num_scheduled_tokens[request]
-        goes_on = world.CRASH_IS_THE_END.condition(rows)
+        granted = {world.CRASH_IS_THE_END.id: world.CRASH_IS_THE_END.condition(rows)}
         drafts = step.num_draft_tokens.get(request, 0)
         known = request.num_tokens + request.num_output_placeholders
         scheduler.update_after_schedule(step, request, rows)
@@ -172,7 +172,6 @@ def _after_decision(
         clauses = request_clauses(config, request, pending)
         count = count + 1
         has_prefill = any_of(has_prefill, h.computes_prompt)
-    granted = {world.CRASH_IS_THE_END.id: goes_on} if scheduled else {}
     h.must_keep(clauses, granted)
     h.must_keep(step_clauses(config, StepSoFar(step, count, has_prefill, slots_taken)), granted)
     used = config.max_num_scheduled_tokens - step.token_budget

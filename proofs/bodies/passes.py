@@ -135,12 +135,8 @@ def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[
     yield "every running request has its turn", stopped or not missed
     yield "turns in queue order", _is_in_order(turns, requests) and scheduler.second_turns == 0
     yield "the least urgent is preempted", scheduler.fair
-    yield (
-        "queues in order of arrival or urgency",
-        bool(set(victims) & set(scheduler.running))  # never; else the order would mean nothing
-        or behind not in scheduler.waiting
-        or scheduler.waiting == sorted(scheduler.waiting, key=urgency),
-    )
+    in_order = scheduler.waiting == sorted(scheduler.waiting, key=urgency)
+    yield "queues in order of arrival or urgency", in_order
     fcfs = not scheduler.config.priority_scheduling
     yield "only priority scheduling withdraws rows", not (fcfs and scheduler.withdrew)
     yield "no admission after a preemption", not (victims and behind in outcomes)

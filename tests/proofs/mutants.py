@@ -347,6 +347,7 @@ EQUIVALENT: dict[str, str] = {
     "model.output.append_tokens: += <-> -= in `request.num_computed_tokens -= generated - kept`": "who keeps fewer has ended: C is not read again",
     "model.output.append_tokens: 0 -> -1 in `assert request.num_output_placeholders >= 0, 'more rows returned than were in flight'`": "an assertion that never fails can be weakened unseen",
     "model.output.propose_drafts: branch never taken in `request.is_finished`": "drafts of a request that has ended are not read",
+    "model.scheduler.Scheduler.schedule_running: branch never taken in `outcome is BLOCKED`": "what is behind a spent budget is blocked too, and nothing is behind an FCFS victim",
 }
 """Mutant name → why no promise of the catalogue can see the change."""
 
