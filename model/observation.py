@@ -10,6 +10,7 @@ from model.kv_cache import KVCacheManager
 from model.request import Request, RequestStatus
 from model.step import Step
 from spec.config import Config
+from spec.excuses import admits_prefill, waits_for_output
 from spec.logic import all_of, any_of, ceil_div, min, not_
 from spec.records import Decision
 
@@ -50,10 +51,7 @@ def decision(
     if computed is None:
         computed = request.num_computed_tokens
     if from_waiting:
-        # One token left of a request that has KV is a decode, but for a diffusion model,
-        # which decodes canvases only.
-        diffusion = config.num_sampled_tokens_per_step == 0
-        is_prefill = any_of(request.num_tokens - computed > 1, computed == 0, diffusion)
+        is_prefill = admits_prefill(config, request.num_tokens, computed)
     else:
         is_prefill = request.is_prefill_chunk
     slots_free = slots_taken < config.max_num_seqs
@@ -93,13 +91,7 @@ def decision(
 def _must_wait(config: Config, request: Request, slots_free: bool) -> bool:
     """Facts, apart from budgets and blocks, that excuse a step for not serving a request."""
     if request.status is RequestStatus.RUNNING:
-        # Output in flight may end it, or there is no position left before that output is back.
-        limit = request.num_prompt_tokens + request.max_tokens
-        may_end = request.num_tokens + 1 >= limit
-        diffusing = config.num_sampled_tokens_per_step == 0
-        last = config.max_model_len - config.num_sampled_tokens_per_step
-        full = request.num_computed_tokens >= last
-        return (request.num_output_placeholders > 0) & any_of(may_end, diffusing, full)
+        return waits_for_output(config, request)
     return any_of(request.num_stale_output_tokens > 0, not_(slots_free))
 
 

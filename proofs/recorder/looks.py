@@ -15,7 +15,7 @@ from proofs.recorder import lines
 from proofs.recorder.known import LOADING, RUNNING, Known, Story
 from spec import records
 from spec.config import Config
-from spec.logic import any_of
+from spec.excuses import admits_prefill, waits_for_output
 from spec.records import BLOCKED, SCHEDULED, SKIPPED, Decision
 
 
@@ -180,8 +180,7 @@ class Looks:
             computed = now.num_computed_tokens - rows
         waits = before.status != RUNNING
         if waits:
-            diffusion = config.num_sampled_tokens_per_step == 0
-            is_prefill = before.num_tokens - computed > 1 or computed == 0 or diffusion
+            is_prefill = admits_prefill(config, before.num_tokens, computed)
         else:
             is_prefill = before.is_prefill_chunk
         return Decision(
@@ -213,11 +212,5 @@ class Looks:
         """Facts, apart from budgets and blocks, that excuse a step for not serving a request."""
         config = self.config
         if known.status == RUNNING:
-            limit = known.num_prompt_tokens + known.max_tokens
-            last = config.max_model_len - config.num_sampled_tokens_per_step
-            return known.num_output_placeholders > 0 and any_of(
-                known.num_tokens + 1 >= limit,
-                config.num_sampled_tokens_per_step == 0,
-                known.num_computed_tokens >= last,
-            )
+            return waits_for_output(config, known)
         return known.num_stale_output_tokens > 0 or len(after.running) >= config.max_num_seqs

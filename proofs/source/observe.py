@@ -13,6 +13,7 @@ from model.request import RequestStatus as ModelStatus
 from proofs.source.harness import Harness
 from proofs.source.requests import Request, RequestStatus, length_of
 from proofs.symbolic import SymBool, SymInt
+from spec.excuses import admits_prefill, waits_for_output
 from spec.logic import all_of, any_of, min, not_
 from spec.records import (
     BLOCKED,
@@ -192,8 +193,7 @@ class Step:
         was = self.harness.before[name]
         if was.status is ModelStatus.RUNNING:
             return was.is_prefill_chunk
-        diffusion = self.harness.config.num_sampled_tokens_per_step == 0
-        return any_of(was.num_tokens - computed > 1, computed == 0, diffusion)
+        return admits_prefill(self.harness.config, was.num_tokens, computed)
 
     def _prefill_withdrawn(self, name: str) -> Any:
         """Whether a prefill served before this request was preempted after that."""
@@ -214,12 +214,7 @@ class Step:
         ):
             return True
         if not from_waiting:
-            # Output in flight may end it, or leaves no position before it is back.
-            may_end = was.num_tokens + 1 >= was.num_prompt_tokens + was.max_tokens
-            diffusing = h.config.num_sampled_tokens_per_step == 0
-            last = h.config.max_model_len - h.config.num_sampled_tokens_per_step
-            full = was.num_computed_tokens >= last
-            return all_of(was.num_output_placeholders > 0, any_of(may_end, diffusing, full))
+            return waits_for_output(h.config, was)
         running = len([r for r in h.scheduler.running if r is not request])
         return any_of(was.num_stale_output_tokens > 0, running >= h.config.max_num_seqs)
 
