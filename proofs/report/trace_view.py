@@ -159,7 +159,8 @@ def broken_step(trace: Trace) -> TraceStep:
 def row_count(trace: Trace) -> str:
     """Where the row count of the broken request comes from, in numbers; empty if it is not plain.
 
-    For policies of the model.  A formula is shown only where it gives the count of the replay.
+    A threshold below 1 + K is named wherever its number is the one that was refused; a formula, for
+    policies of the model, only where it gives the count of the replay.
     """
     about = trace.violation.request
     threshold = int(trace.config.get("long_prefill_token_threshold", 0))
