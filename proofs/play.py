@@ -18,7 +18,7 @@ from model.policies import PaddingPolicy
 from model.request import Request
 from spec.claims import Claim
 from spec.config import Config
-from spec.invariants import about
+from spec.invariants import Invariant, about
 from spec.records import Attention, Booking, Decision, RequestState
 
 
@@ -28,9 +28,24 @@ class Promise:
 
     step: int
     rank: int
-    invariant: str
-    claim: Claim
-    request: str
+    entry: Invariant
+    record: Any
+
+    @property
+    def invariant(self) -> str:
+        """The id in the catalogue."""
+        return self.entry.id
+
+    @property
+    def claim(self) -> Claim:
+        """What is claimed; stated when asked, as most promises of a search never are."""
+        return self.entry.claim(self.record)
+
+    @property
+    def request(self) -> str:
+        """Whom it is about; empty for a step or a group."""
+        named = isinstance(self.record, Decision | Attention | Booking | RequestState)
+        return self.record.request_id if named else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +111,9 @@ class Play:
             for record in records:
                 if isinstance(record, Decision):
                     record = replace(record, group_has_prefill=prefill)
-                for invariant in about(type(record)):
-                    named = isinstance(record, Decision | Attention | Booking | RequestState)
-                    self.promises.append(
-                        Promise(
-                            number,
-                            rank,
-                            invariant.id,
-                            invariant.claim(record),
-                            record.request_id if named else "",
-                        )
-                    )
+                self.promises += [
+                    Promise(number, rank, entry, record) for entry in about(type(record))
+                ]
             records.clear()
 
 

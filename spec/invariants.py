@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from spec.claims import Claim
@@ -203,6 +204,7 @@ CATALOGUE: tuple[Invariant, ...] = (
 IDS: tuple[str, ...] = tuple(dict.fromkeys(invariant.id for invariant in CATALOGUE))
 
 
+@cache
 def about(record_type: type) -> tuple[Invariant, ...]:
     """The invariants that speak about one type of record."""
     return tuple(invariant for invariant in CATALOGUE if invariant.about is record_type)

@@ -50,24 +50,20 @@ def check_mode(
     statistics = Statistics()
     everything = frozenset(SERVES) - UNJUDGED
     kept = everything
-    rank: dict[str, tuple[bool, int]] = {}
+    breakers: set[str] = set()
     while True:
-        outcome, broken = Outcome(), frozenset[str]()
-        # A round may be void, which is the cheaper the sooner it shows: first the tasks that
-        # broke a clause in the round before, then the small ones.
-        for task in sorted(tasks, key=lambda task: rank.get(task.name, (False, 0))):
-            # Once a clause is broken this round is void: look for more such clauses only.
-            part = outcome if not broken else Outcome(claims=False)
-            known, before = set(part.broken), part.statistics.paths
-            explore(loaded, task, kept - broken, limits, part)
-            rank[task.name] = (part.broken == known, part.statistics.paths - before)
-            broken |= part.broken & kept if inductive else frozenset()
-            if part is not outcome:
-                statistics += part.statistics
+        outcome = Outcome(relied_on=kept if inductive else frozenset())
+        # A broken clause makes the round void, which is the cheaper the sooner it shows: what broke
+        # one before comes first.
+        for task in sorted(tasks, key=lambda task: task.name not in breakers):
+            explore(loaded, task, kept, limits, outcome)
+            if outcome.is_void:
+                breakers.add(task.name)
+                break
         statistics += outcome.statistics
-        if not broken:
+        if not outcome.is_void:
             break
-        kept -= broken
+        kept -= outcome.broken
     dropped = tuple(sorted(everything - kept)) if inductive else ()
     mode = ASYNC if tasks[0].features.async_scheduling else SYNC
     findings = [
@@ -137,7 +133,7 @@ def _judge(
         outcome.doubts += [gap.reason for gap in path.unsupported]
         return
     if path.error is not None:
-        if not outcome.claims:
+        if outcome.is_void:
             return
         doubt = from_profile(loaded, path.error)
         if doubt is not None or harness is None:
@@ -151,7 +147,7 @@ def _judge(
     goals = [
         goal
         for goal in path.value or []
-        if (outcome.claims if goal.claim is not None else goal.name not in outcome.broken)
+        if (goal.name not in outcome.broken if goal.claim is None else not outcome.is_void)
     ]
     outcome.spoken |= {goal.invariant for goal in goals if goal.claim is not None}
     for goal, answer in zip(goals, _answers(path, goals), strict=True):

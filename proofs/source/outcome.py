@@ -28,8 +28,8 @@ class Outcome:
 
     enough: frozenset[Topic] | None = None
     """Topics of which one counterexample each is all that is wanted; None: look everywhere."""
-    claims: bool = True
-    """Whether the catalogue's claims are put, or only the clauses."""
+    relied_on: frozenset[str] = frozenset()
+    """Clauses every state was supposed to satisfy, and every step has to keep."""
     candidates: dict[tuple[Topic, str], Candidate] = field(default_factory=dict)
     """(topic, task name) → the smallest counterexample seen."""
     broken: set[str] = field(default_factory=set)
@@ -43,6 +43,11 @@ class Outcome:
     """Invariant id → names of tracked hypotheses its proof used."""
     spoken: set[str] = field(default_factory=set)
     statistics: Statistics = field(default_factory=Statistics)
+
+    @property
+    def is_void(self) -> bool:
+        """Whether a clause relied on is not kept: only more of those are worth looking for."""
+        return not self.relied_on.isdisjoint(self.broken)
 
     @property
     def satisfied(self) -> bool:

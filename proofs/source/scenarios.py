@@ -76,8 +76,12 @@ def two_waiting(h: Harness) -> None:
 
 
 def two_running_one_waiting(h: Harness) -> None:
-    """A waiting request behind two running ones, of which one, both or none may be a prefill."""
+    """A waiting request behind two running ones, of which one, both or none may be a prefill.
+
+    Nobody is preempted for the first of them: that is what ``two_running`` is about.
+    """
     two_running(h)
+    h.world.never_short.add("R")
     h.waiting("W")
 
 
@@ -283,16 +287,14 @@ def shapes(async_scheduling: bool, mentioned: Collection[str] | None = None) -> 
     def shape(name: str, arrange: Arrangement, **features: bool) -> Shape:
         return Shape(name, arrange, Features(async_scheduling, **features))
 
-    found = [
-        shape("step", pair),
-        shape("preemption", two_running),
-        shape("preemption, priorities", two_running, priority=True),
-    ]
+    found = [shape("step", pair)]
     if mentioned is None or "kv_transfer_config" in mentioned:
         found.append(shape("step, KV connector", after_running_pass, connector=True))
     if mentioned is None or "has_mamba_layers" in mentioned:
         found.append(shape("running, Mamba alignment", one_running, mamba=True))
         found.append(shape("step, Mamba alignment", after_running_pass, mamba=True))
+    found.append(shape("preemption", two_running))
+    found.append(shape("preemption, priorities", two_running, priority=True))
     return found
 
 
@@ -311,17 +313,19 @@ def one_step(async_scheduling: bool) -> list[Task]:
 def whole_loop(async_scheduling: bool, mentioned: Collection[str]) -> list[Task]:
     """Everything that moves a request's counters, under every feature of the scope.
 
+    What breaks clauses comes early, and what takes long late: a broken clause voids what was done.
+
     ``mentioned``: the attributes the text reads; it cannot react to a feature it never asks about.
     """
     features = Features(async_scheduling)
-    tasks = [
+    tasks = [Task("booking", booked, features)]
+    if async_scheduling:
+        tasks.append(Task("booking after preemption", booked_stale, features))
+    tasks += [
         Task(shape.name, one_step_from(shape.arrange), shape.features)
         for shape in shapes(async_scheduling, mentioned)
     ]
     tasks += [Task(name, one_step_from(arrange), features) for name, arrange in CROWDS.items()]
     by_priority = Features(async_scheduling, priority=True)
     tasks.append(Task("crowd, behind a victim", one_step_from(behind_a_victim), by_priority))
-    tasks.append(Task("booking", booked, features))
-    if async_scheduling:
-        tasks.append(Task("booking after preemption", booked_stale, features))
     return tasks
