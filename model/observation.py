@@ -12,7 +12,7 @@ from model.step import Step
 from spec.config import Config
 from spec.excuses import admits_prefill, waits_for_output
 from spec.logic import all_of, any_of, ceil_div, min, not_
-from spec.records import Decision
+from spec.records import Advance, Decision
 
 
 def decision(
@@ -86,6 +86,11 @@ def decision(
         ),
         threshold=step.threshold,
     )
+
+
+def advance(config: Config, request: Request, counted: int, rows: int) -> Advance:
+    """How ``rows`` moved a request on that had ``counted`` tokens computed; call it after that."""
+    return Advance(config, request.request_id, counted, rows, request.num_computed_tokens)
 
 
 def _must_wait(config: Config, request: Request, slots_free: bool) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from model.environment import Environment
 from model.kv_cache import KVCacheManager
-from model.observation import decision
+from model.observation import advance, decision
 from model.planning import (
     NO_ROWS,
     running_rows,
@@ -26,9 +26,9 @@ from model.request import Request, RequestStatus
 from model.step import SchedulerOutput, Step
 from spec.config import Config
 from spec.logic import min, size, total
-from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Decision
+from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Advance, Decision
 
-Observer = Callable[[Decision], None]
+Observer = Callable[[Decision | Advance], None]
 
 
 def urgency(request: Request) -> tuple[int, int]:
@@ -43,7 +43,8 @@ class Scheduler:
         config: the knobs; must be legal.
         policy: the padding guard of the waiting pass.
         environment: answers everything the scheduler does not decide.
-        observer: called with one ``Decision`` per request looked at, before the counters move.
+        observer: called with one ``Decision`` per request looked at, before the counters move, and
+            with one ``Advance`` per request scheduled, after that.
     """
 
     def __init__(
@@ -76,7 +77,10 @@ class Scheduler:
         if not step.preempted_reqs:
             self.schedule_waiting(step)
         for request, rows in step.num_scheduled_tokens.items():
+            counted = request.num_computed_tokens
             self.update_after_schedule(step, request, rows)
+            if self.observer is not None:
+                self.observer(advance(self.config, request, counted, rows))
         return step.output()
 
     def begin_step(self) -> Step:

@@ -12,12 +12,13 @@ from proofs.symbolic import Limits
 from spec.assumptions import ASSUMPTIONS, Assumption
 from spec.config import FLAGS, KNOBS
 from spec.invariants import CATALOGUE, IDS
-from spec.records import Attention, Booking, Decision, PoolState, RequestState, StepTotals
+from spec.records import Advance, Attention, Booking, Decision, PoolState, RequestState, StepTotals
 from spec.waivers import WAIVERS
 
 SPEAKS_OF: dict[type, str] = {
     Decision: "of one decision",
     Attention: "of one request in one step",
+    Advance: "of one request scheduled in one step",
     StepTotals: "of one step",
     Booking: "of one booked output",
     RequestState: "of one request between steps",

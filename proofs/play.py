@@ -19,7 +19,9 @@ from model.request import Request
 from spec.claims import Claim
 from spec.config import Config
 from spec.invariants import Invariant, about
-from spec.records import Attention, Booking, Decision, RequestState
+from spec.records import Advance, Attention, Booking, Decision, RequestState
+
+ABOUT_A_REQUEST = (Decision, Attention, Advance, Booking, RequestState)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Promise:
     @property
     def request(self) -> str:
         """Whom it is about; empty for a step or a group."""
-        named = isinstance(self.record, Decision | Attention | Booking | RequestState)
+        named = isinstance(self.record, ABOUT_A_REQUEST)
         return self.record.request_id if named else ""
 
 

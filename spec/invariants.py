@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from spec.claims import Claim
@@ -26,6 +25,7 @@ from spec.promises import (
     placeholders_not_negative,
     positive_schedule,
     progress_attention,
+    progress_counts,
     progress_finish,
     progress_keeps,
     progress_no_block,
@@ -40,7 +40,10 @@ from spec.promises import (
     within_budget_whole,
     within_model_len,
 )
-from spec.records import Attention, Booking, Decision, PoolState, RequestState, StepTotals
+from spec.records import Advance, Attention, Booking, Decision, PoolState, RequestState, StepTotals
+
+RECORDS = (Decision, Attention, Advance, StepTotals, Booking, RequestState, PoolState, bool)
+"""What a promise can be about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,7 @@ def _entry(
     id: str, statement: str, why: str, sources: str, *claims: Callable[[Any], Claim]
 ) -> tuple[Invariant, ...]:
     """Catalogue rows of one id: one per clause, each about the record type it is annotated with."""
-    records = {
-        record.__name__: record
-        for record in (Decision, Attention, StepTotals, Booking, RequestState, PoolState, bool)
-    }
+    records = {record.__name__: record for record in RECORDS}
     return tuple(
         Invariant(
             id,
@@ -129,6 +129,7 @@ CATALOGUE: tuple[Invariant, ...] = (
         progress_step,
         progress_attention,
         progress_no_block,
+        progress_counts,
         progress_finish,
         progress_keeps,
         progress_stops,
@@ -204,7 +205,11 @@ CATALOGUE: tuple[Invariant, ...] = (
 IDS: tuple[str, ...] = tuple(dict.fromkeys(invariant.id for invariant in CATALOGUE))
 
 
-@cache
+_ABOUT: dict[type, tuple[Invariant, ...]] = {
+    record: tuple(entry for entry in CATALOGUE if entry.about is record) for record in RECORDS
+}
+
+
 def about(record_type: type) -> tuple[Invariant, ...]:
     """The invariants that speak about one type of record."""
-    return tuple(invariant for invariant in CATALOGUE if invariant.about is record_type)
+    return _ABOUT.get(record_type, ())

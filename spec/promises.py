@@ -13,6 +13,7 @@ from spec.records import (
     BLOCKED,
     LOADING,
     SCHEDULED,
+    Advance,
     Attention,
     Booking,
     Decision,
@@ -151,6 +152,18 @@ def progress_no_block(d: Decision) -> Claim:
     )
 
 
+def progress_counts(a: Advance) -> Claim:
+    """A step counts the rows it schedules as computed, and forgets nothing computed before."""
+    return Claim(
+        {"num_computed_tokens": a.num_computed_tokens},
+        "==",
+        {
+            "computed before": a.num_counted_tokens,
+            "num_scheduled_tokens": a.num_scheduled_tokens,
+        },
+    )
+
+
 def progress_finish(b: Booking) -> Claim:
     """Each sampling step of a live request brings it at least one token closer to its end."""
     return Claim({"emitted tokens": b.num_emitted_tokens}, ">=", {"1": 1}, when=b.must_emit)
@@ -268,7 +281,7 @@ def blocks_not_overdrawn(p: PoolState) -> Claim:
 
 
 def blocks_cover_rows(d: Decision) -> Claim:
-    """A scheduled request holds a KV slot for each of its rows."""
+    """A request holds a KV slot for each of its rows, and for what is being loaded for it."""
     return Claim(
         {
             "num_computed_tokens": d.num_computed_tokens,
@@ -276,7 +289,7 @@ def blocks_cover_rows(d: Decision) -> Claim:
         },
         "<=",
         {"KV slots held": d.kv_capacity},
-        when=d.outcome == SCHEDULED,
+        when=d.outcome in (SCHEDULED, LOADING),
     )
 
 

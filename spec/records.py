@@ -81,6 +81,19 @@ class Attention:
 
 
 @dataclass(frozen=True, slots=True)
+class Advance:
+    """What one step made of the computed tokens of one request it scheduled."""
+
+    config: Config
+    request_id: str
+    num_counted_tokens: int
+    """Computed when the step came to it, hits found by this very step included, tokens."""
+    num_scheduled_tokens: int
+    num_computed_tokens: int
+    """After the step, before any output is booked, tokens."""
+
+
+@dataclass(frozen=True, slots=True)
 class StepTotals:
     """One rank's step as a whole."""
 

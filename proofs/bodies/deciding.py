@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from model.engine import request_state
+from model.observation import advance
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
@@ -10,7 +11,7 @@ from proofs.clauses import StepSoFar, request_clauses, resting_clauses, step_cla
 from proofs.crowds import Crowd
 from proofs.harness import ArbitraryWorld, Goal, Harness
 from spec import assumptions as world
-from spec.logic import all_of, any_of, ite, not_
+from spec.logic import all_of, any_of, ite, min, not_
 from spec.records import LOADING, SCHEDULED, PoolState, StepTotals
 
 
@@ -60,13 +61,13 @@ def running(h: Harness) -> None:
     step = so_far.step
     before = step.running_scheduled, step.prefill_scheduled, request.is_prefill_chunk
     scheduler.running = Crowd(h.context, [request], num_running - 1)
-    drafts = request.num_spec_tokens
+    drafts, counted = request.num_spec_tokens, request.num_computed_tokens
     scheduled = scheduler.try_running(step, request) is SCHEDULED
     if request.status is RequestStatus.RUNNING and not scheduled:
         kept = request.num_spec_tokens == drafts
         h.goals.append(Goal("rows-match-drafts", "drafts-kept-for-later", kept))
     _must_flag(h, step, before, scheduled)
-    _after_decision(h, scheduler, so_far, request, scheduled, slots_taken=num_running)
+    _after_decision(h, scheduler, so_far, request, counted, scheduled, slots_taken=num_running)
 
 
 def waiting(h: Harness) -> None:
@@ -89,13 +90,17 @@ def waiting(h: Harness) -> None:
         scheduler.kv_holding_waiting = queue
     else:
         scheduler.waiting = queue
+    counted = request.num_computed_tokens
+    if loading:  # of a whole prompt loaded, the last token is computed again
+        counted = min(counted, request.num_tokens - 1)
     admitted = scheduler.try_waiting(step, request) is SCHEDULED
+    counted = counted + ite(counted == 0, h.found, 0)
     if h.outcome is LOADING:
         kept = request.num_computed_tokens == h.found
         h.goals.append(Goal("async-load-idle", "load-is-remembered", kept))
     _must_flag(h, step, before, scheduled=False)
     slots_taken = num_running + num_streaming + int(admitted)
-    _after_decision(h, scheduler, so_far, request, admitted, slots_taken)
+    _after_decision(h, scheduler, so_far, request, counted, admitted, slots_taken)
 
 
 def preemption(h: Harness) -> None:
@@ -150,10 +155,14 @@ def _after_decision(
     scheduler: Scheduler,
     so_far: StepSoFar,
     request: Request,
+    counted: int,
     scheduled: bool,
     slots_taken: int,
 ) -> None:
-    """Advance the counters as ``schedule()`` does, then claim every clause again."""
+    """Advance the counters as ``schedule()`` does, then claim every clause again.
+
+    ``counted``: tokens of the request computed before the step, and those it found cached.
+    """
     config, step = h.config, so_far.step
     count, has_prefill = so_far.num_scheduled_reqs, so_far.has_prefill
     clauses = resting_clauses(config, request)
@@ -164,6 +173,7 @@ def _after_decision(
         drafts = step.num_draft_tokens.get(request, 0)
         known = request.num_tokens + request.num_output_placeholders
         scheduler.update_after_schedule(step, request, rows)
+        h.observe(advance(config, request, counted, rows), granted)
         _must_tell(h, step, request, rows, known)
         pending = request.num_output_placeholders
         if not config.async_scheduling:  # the step is booked before the next one is decided

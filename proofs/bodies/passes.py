@@ -30,8 +30,9 @@ SERVES = {
     "every running request has its turn": "progress",
     "every waiting request has its turn": "progress",
     "turns in queue order": "progress",
+    "nobody overtakes who stops the pass": "progress",
     "queues in order of arrival or urgency": "progress",
-    "the least urgent is preempted": "progress",
+    "the last or the least urgent is preempted": "progress",
     "only priority scheduling withdraws rows": "uniform-decode",
     "no admission after a preemption": "within-budget",
     "the counters advance once per scheduled request": "placeholder-accounting",
@@ -52,8 +53,7 @@ def _all_scripts() -> Iterator[tuple[str, bool]]:
     for priority in (False, True):
         config = Config.checked(priority_scheduling=priority)
         yield from _arrivals(_Scripted(config, ()) for _ in permutations(range(NUM_REQUESTS)))
-        orders = list(permutations(range(NUM_REQUESTS))) if priority else [range(NUM_REQUESTS)]
-        for order in orders:
+        for order in permutations(range(NUM_REQUESTS)):
             for turns in product(RUNNING_TURNS, repeat=NUM_REQUESTS):
                 yield from _running_pass(_Scripted(config, turns), order)
         for turns in product(WAITING_TURNS, repeat=NUM_REQUESTS):
@@ -72,7 +72,7 @@ class _Scripted(Scheduler):
         self.second_turns = 0
         self.victims: list[Request] = []
         self.fair = True
-        """No victim was more urgent than another running request."""
+        """Every victim was the last admitted; under priority scheduling, the least urgent."""
         self.withdrew = False
         """A victim had had its turn already."""
         self.advanced: list[Request] = []
@@ -82,7 +82,8 @@ class _Scripted(Scheduler):
         if outcome is PREEMPTS:
             outcome = SCHEDULED
             victim = self.lowest_priority()
-            last = max(self.running, key=urgency)  # arrival breaks ties, and FCFS is arrival only
+            by_urgency = sorted(self.running, key=urgency)
+            last = (by_urgency if self.config.priority_scheduling else self.running)[-1]
             self.fair = self.fair and victim is last
             self.withdrew = self.withdrew or victim in self.outcomes
             self.victims.append(victim)
@@ -122,31 +123,36 @@ def _requests(ranks: Iterable[int]) -> list[Request]:
 
 
 def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[str, bool]]:
-    """Three running requests, and one that waits behind them."""
-    requests, (behind,) = _requests(order), _requests([NUM_REQUESTS])
+    """Three running requests; two wait, of which one is more and one less urgent than they."""
+    requests, behind = _requests(order), _requests([-1, NUM_REQUESTS])
     for request in requests:
         request.status = RequestStatus.RUNNING
-    scheduler.running, scheduler.waiting = list(requests), [behind]
+    scheduler.running, scheduler.waiting = list(requests), list(behind)
     output = scheduler.schedule()
     outcomes, victims = scheduler.outcomes, scheduler.victims
-    turns = [r for r in outcomes if r is not behind]
+    turns = [r for r in outcomes if r not in behind]
     stopped = BLOCKED in [outcomes[r] for r in turns]
     missed = [r for r in requests if r not in outcomes and r not in victims]
     yield "every running request has its turn", stopped or not missed
     yield "turns in queue order", _is_in_order(turns, requests) and scheduler.second_turns == 0
-    yield "the least urgent is preempted", scheduler.fair
-    in_order = scheduler.waiting == sorted(scheduler.waiting, key=urgency)
-    yield "queues in order of arrival or urgency", in_order
+    yield (
+        "nobody overtakes who stops the pass",
+        _nobody_after(BLOCKED, [outcomes[r] for r in turns]),
+    )
+    yield "the last or the least urgent is preempted", scheduler.fair
     fcfs = not scheduler.config.priority_scheduling
+    left = [r for r in behind if outcomes.get(r) not in (SCHEDULED, LOADING)]
+    expected = [*reversed(victims), *left] if fcfs else sorted([*victims, *left], key=urgency)
+    yield "queues in order of arrival or urgency", scheduler.waiting == expected
     yield "only priority scheduling withdraws rows", not (fcfs and scheduler.withdrew)
-    yield "no admission after a preemption", not (victims and behind in outcomes)
+    yield "no admission after a preemption", not (victims and len(turns) < len(outcomes))
     scheduled = {r for r, outcome in outcomes.items() if outcome is SCHEDULED} - set(victims)
     given = [share.request for share in output.scheduled]
     yield (
         "the counters advance once per scheduled request",
         scheduler.advanced == given and set(given) == scheduled,
     )
-    yield "each request in one queue", _is_kept(scheduler, [*requests, behind])
+    yield "each request in one queue", _is_kept(scheduler, [*requests, *behind])
 
 
 def _waiting_pass(scheduler: _Scripted, num_holding: int) -> Iterator[tuple[str, bool]]:
@@ -160,6 +166,7 @@ def _waiting_pass(scheduler: _Scripted, num_holding: int) -> Iterator[tuple[str,
     turns = list(outcomes)
     yield "every waiting request has its turn", stopped or turns == requests
     yield "turns in queue order", _is_in_order(turns, requests) and scheduler.second_turns == 0
+    yield "nobody overtakes who stops the pass", _nobody_after(BLOCKED, list(outcomes.values()))
     admitted = [r for r, outcome in outcomes.items() if outcome is SCHEDULED]
     holding = [r for r in requests[:num_holding] if r not in admitted]
     holding += [r for r in requests[num_holding:] if outcomes.get(r) is LOADING]
@@ -173,6 +180,10 @@ def _waiting_pass(scheduler: _Scripted, num_holding: int) -> Iterator[tuple[str,
 
 def _is_in_order(some: Sequence[Request], everyone: Sequence[Request]) -> bool:
     return list(some) == [request for request in everyone if request in some]
+
+
+def _nobody_after(outcome: str, outcomes: Sequence[str]) -> bool:
+    return outcome not in outcomes[:-1]
 
 
 def _is_kept(scheduler: Scheduler, requests: Collection[Request]) -> bool:

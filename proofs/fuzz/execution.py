@@ -18,13 +18,12 @@ from proofs.scenario import AnswersExhausted, Arrival, RecordingWorld, Scenario
 from spec.assumptions import PROGRESS_NEEDS
 from spec.claims import RELATIONS, Claim
 from spec.config import Config
-from spec.invariants import CATALOGUE, IDS
-from spec.records import Attention, Booking, Decision, PoolState, RequestState, StepTotals
+from spec.invariants import CATALOGUE, IDS, RECORDS
+from spec.records import Decision
 
 BY_CATALOGUE = "catalogue"
 BY_RUNNER = "runner"
 NO_ASSERT = "no-reachable-assert"
-RECORDS = (Decision, Attention, StepTotals, Booking, RequestState, PoolState)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from spec.records import (
     LOADING,
     SCHEDULED,
     SKIPPED,
+    Advance,
     Booking,
     Decision,
     RequestState,
@@ -93,6 +94,31 @@ class Step:
         for rows in self.rows.values():
             total = total + rows
         return StepTotals(self.harness.config, total, len(self.rows))
+
+    def advances(self) -> list[Advance]:
+        """How the step moved each request on that it scheduled."""
+        return [
+            Advance(
+                self.harness.config,
+                request.request_id,
+                counted,
+                self.rows[request.request_id],
+                request.num_computed_tokens,
+            )
+            for request in self.harness.judged
+            if request.request_id in self.rows
+            for counted in [self._counted(request)]
+            if counted is not None
+        ]
+
+    def _counted(self, request: Request) -> Any:
+        """Tokens computed before the step and hits it found; None where a connector had a say."""
+        was = self.harness.before[request.request_id]
+        if was.status is ModelStatus.RUNNING:
+            return was.num_computed_tokens
+        if self.harness.features.connector:
+            return None
+        return was.num_computed_tokens + self.harness.world.hits.get(request.request_id, 0)
 
     def states(self) -> list[RequestState]:
         """Every request after the step."""

@@ -115,7 +115,7 @@ def scheduled(h: Harness) -> list[Goal]:
     h.record(seen, decisions)
     judged = {request.request_id for request in h.judged}
     about = [d for d in decisions if d.request_id in judged]
-    goals = goals_about(h, [*about, seen.totals()])
+    goals = goals_about(h, [*about, *seen.advances(), seen.totals()])
     states = goals_about(h, seen.states())
     # Under sync scheduling the counters settle when the step is booked; who is queued, now.
     goals += [g for g in states if h.is_async or g.invariant == CONSERVATION]

@@ -16,6 +16,7 @@ from spec.records import (
     LOADING,
     SCHEDULED,
     SKIPPED,
+    Advance,
     Attention,
     Booking,
     Decision,
@@ -77,10 +78,12 @@ STATE = RequestState(
 TOTALS = StepTotals(CONFIG, 64, 4)
 POOL = PoolState(CONFIG, 60, 4)
 TURN = Attention(CONFIG, "r", looked_at=True, excused=False)
+MOVED = Advance(CONFIG, "r", num_counted_tokens=4, num_scheduled_tokens=8, num_computed_tokens=12)
 MAMBA = replace(CONFIG, mamba_align=True)
 WHOLE = replace(CONFIG, enable_chunked_prefill=False)
 KEPT = {
     Attention: TURN,
+    Advance: MOVED,
     Decision: DECODE,
     Booking: BOOKED,
     RequestState: STATE,
@@ -123,6 +126,10 @@ BROKEN: dict[str, tuple[Any, str]] = {
         "num_scheduled_tokens = 4 < 10 = 20 + (-10)",
     ),
     "progress_attention": (replace(TURN, looked_at=False), "looked at = 0 < 1"),
+    "progress_counts": (
+        replace(MOVED, num_computed_tokens=11),
+        "num_computed_tokens = 11 != 12 = 4 + 8",
+    ),
     "progress_keeps": (
         replace(BOOKED, num_returned_tokens=2),
         "emitted tokens = 1 < 2 = returned tokens",
