@@ -253,12 +253,12 @@ def append_tokens(
     request.num_output_tokens = before
     request.num_output_placeholders = generated + in_flight if asynchronous else 0
     request.num_computed_tokens = prompt + before - 1 + generated + in_flight
-    stopped = output.append_tokens(config_of(length), request, generated, stop_after, stale)
+    output.append_tokens(config_of(length), request, generated, stop_after, stale)
     return (
         request.num_output_tokens,
         request.num_computed_tokens,
         request.num_output_placeholders,
-        stopped,
+        request.status is RequestStatus.FINISHED_STOPPED,
         request.is_finished,
     )
 

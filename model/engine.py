@@ -34,8 +34,7 @@ class Engine:
         config: the knobs.
         policy: the padding guard.
         environment: answers everything the scheduler does not decide.
-        record: called with every ``Decision``, ``StepTotals``, ``Booking``, ``RequestState`` and
-            ``PoolState``; None to run at full speed.
+        record: called with every record of ``spec.records``; None to run at full speed.
     """
 
     def __init__(
@@ -141,4 +140,10 @@ def request_state(scheduler: Scheduler, request: Request) -> RequestState:
         num_output_placeholders=request.num_output_placeholders,
         is_decode=is_decode(request),
         num_queues=sum(queue.count(request) for queue in queues),
+        num_blocks=request.num_blocks,
+        needs_no_blocks=request.is_finished
+        or (
+            request.status in (RequestStatus.WAITING, RequestStatus.PREEMPTED)
+            and request in scheduler.waiting
+        ),
     )

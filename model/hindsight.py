@@ -1,8 +1,9 @@
 """What a decision's record can only know once its step is over, on this rank and on all others.
 
-A record is made when the scheduler decides.  Three facts come later: the same step may preempt the
+A record is made when the scheduler decides.  Four facts come later: the same step may preempt the
 request again, whether some rank computes prompt is known when every rank has scheduled, and who had
-no turn is known when the passes are over.
+no turn is known when the passes are over; and what was left to a decision is counted from those
+before it, as the scheduler may have miscounted.
 Written for plain and symbolic records alike.
 """
 
@@ -15,7 +16,7 @@ from typing import Any
 from model.scheduler import Scheduler
 from model.step import SchedulerOutput
 from spec.config import Config
-from spec.logic import any_of
+from spec.logic import any_of, min
 from spec.records import BLOCKED, SCHEDULED, SKIPPED, Attention, Decision
 
 
@@ -47,6 +48,36 @@ def withdraw(records: list[Any], scheduled: Collection[str]) -> None:
             )
         elif isinstance(record, Decision):
             records[position] = replace(record, prefill_withdrawn=prefill)
+
+
+def recount(config: Config, records: list[Any]) -> None:
+    """State, in place, what the decisions before it left to each decision of one rank.
+
+    The scheduler counts that too, and decides by it: a promise must not be judged by its count.
+    Where a step takes rows back, who found them free is told by the scheduler's count only.
+
+    Args:
+        config: the knobs.
+        records: what the step recorded, in order; nothing of it was withdrawn.
+    """
+    rows, reqs, prefill = 0, 0, False
+    for position, record in enumerate(records):
+        if not isinstance(record, Decision):
+            continue
+        inputs = config.max_num_batched_tokens - rows - config.draft_slots * reqs
+        left = min(config.max_num_scheduled_tokens - rows, inputs - config.draft_slots)
+        told = (record.budget_left, record.budget_untouched, record.prefill_scheduled)
+        if any(
+            mine is not theirs
+            for mine, theirs in zip(told, (left, reqs == 0, prefill), strict=True)
+        ):
+            records[position] = replace(
+                record, budget_left=left, budget_untouched=reqs == 0, prefill_scheduled=prefill
+            )
+        if record.outcome == SCHEDULED:
+            rows, reqs = rows + record.num_scheduled_tokens, reqs + 1
+            if not record.from_waiting:
+                prefill = any_of(prefill, record.is_prefill)
 
 
 def group_has_prefill(ranks: Iterable[Iterable[Any]]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from model.environment import Environment, Sample
 from model.request import Request
-from spec.records import LOADING, Decision
+from spec.records import LOADING, SCHEDULED, Decision
 
 
 class Loads:
@@ -27,12 +27,16 @@ class Loads:
         self.world = world
         self._record = record
         self._loading: set[str] = set()
+        self._to_load: set[str] = set()
+        """Whose KV the connector offered to load, since their last decision."""
 
     def record(self, record: Any) -> None:
         """Pass a record on; of a decision, say whether the request's KV was on its way."""
         if isinstance(record, Decision):
             name = record.request_id
-            record = replace(record, is_loading=name in self._loading)
+            ahead = name in self._to_load and record.outcome is SCHEDULED
+            record = replace(record, is_loading=ahead or name in self._loading)
+            self._to_load.discard(name)
             if record.outcome is LOADING:
                 self._loading.add(name)
         self._record(record)
@@ -47,7 +51,10 @@ class Loads:
         return self.world.prefix_hit(request)
 
     def connector_match(self, request: Request, num_local_tokens: int) -> tuple[int, bool]:
-        return self.world.connector_match(request, num_local_tokens)
+        matched, load_async = self.world.connector_match(request, num_local_tokens)
+        if load_async:
+            self._to_load.add(request.request_id)
+        return matched, load_async
 
     def sample(self, request: Request, num_draft_tokens: int, padded: bool) -> Sample:
         return self.world.sample(request, num_draft_tokens, padded)

@@ -10,7 +10,7 @@ from model.kv_cache import KVCacheManager
 from model.request import Request, RequestStatus
 from model.step import Step
 from spec.config import Config
-from spec.excuses import admits_prefill, waits_for_output
+from spec.excuses import admits_prefill, ends_in_flight, waits_for_output
 from spec.logic import all_of, any_of, ceil_div, min, not_
 from spec.records import Advance, Decision
 
@@ -72,7 +72,9 @@ def decision(
         is_prefill=is_prefill,
         is_padded=padded,
         is_loading=request.status is RequestStatus.WAITING_FOR_REMOTE_KVS,
-        must_wait=must_wait | _pool_is_short(pool, request, slots_refused),
+        # A running request that lacks blocks preempts somebody: it waits only if that is itself.
+        must_wait=must_wait
+        | all_of(from_waiting | preempted, _pool_is_short(pool, request, slots_refused)),
         budget_left=min(step.token_budget, step.input_budget - config.draft_slots),
         budget_untouched=(step.token_budget == config.max_num_scheduled_tokens)
         & (step.input_budget == config.max_num_batched_tokens),
@@ -82,9 +84,11 @@ def decision(
         waits_alone=any_of(
             preempted & config.priority_scheduling,
             (request.status is RequestStatus.RUNNING) & must_wait,
-            all_of(from_waiting, request.num_stale_output_tokens > 0, slots_free),
+            all_of(from_waiting, request.num_stale_output_tokens > 0),
         ),
+        has_slot=slots_free,
         threshold=step.threshold,
+        ends_in_flight=(request.status is RequestStatus.RUNNING) & ends_in_flight(request),
     )
 
 

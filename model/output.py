@@ -23,15 +23,14 @@ def book_output(config: Config, share: Scheduled, sample: Sample) -> Booking:
         sample: what the runner returned; ignored unless the step sampled.
     """
     output_before = share.request.num_output_tokens
-    alive, accepted, stopped_early = book_counters(config, share, sample)
-    return booking(config, share, sample, output_before, alive, accepted, stopped_early)
+    alive, accepted = book_counters(config, share, sample)
+    return booking(config, share, sample, output_before, alive, accepted)
 
 
-def book_counters(config: Config, share: Scheduled, sample: Sample) -> tuple[bool, int, bool]:
+def book_counters(config: Config, share: Scheduled, sample: Sample) -> tuple[bool, int]:
     """``book_output`` without its record, for full speed.
 
-    Returns whether the request was alive, how many accepted drafts were placeholders, and whether
-    a stop token ended it.
+    Returns whether the request was alive, and how many accepted drafts were placeholders.
     """
     request, drafts = share.request, share.num_draft_tokens
     rows = share.num_scheduled_tokens
@@ -43,15 +42,14 @@ def book_counters(config: Config, share: Scheduled, sample: Sample) -> tuple[boo
         assert request.num_stale_output_tokens >= 0, "more stale rows returned than were in flight"
     alive = not request.is_finished
     accepted_placeholders = 0
-    stopped_early = False
     if alive and share.samples:
         accepted_placeholders = sample.num_accepted_placeholders
         generated = sample.num_generated_tokens
         if drafts > 0 and not stale:
             roll_back_rejected(config, request, drafts, generated)
         if generated > 0:
-            stopped_early = append_tokens(config, request, generated, sample.stop_after, stale)
-    return alive, accepted_placeholders, stopped_early
+            append_tokens(config, request, generated, sample.stop_after, stale)
+    return alive, accepted_placeholders
 
 
 def booking(
@@ -61,10 +59,18 @@ def booking(
     output_before: int,
     alive: bool,
     accepted_placeholders: int,
-    stopped_early: bool,
 ) -> Booking:
-    """The record of one booking, from what ``book_counters`` made of it."""
+    """The record of one booking, from what ``book_counters`` made of it.
+
+    What is due follows from the sample alone: the request is measured by it.
+    """
     request = share.request
+    returned = ite(share.samples & alive, sample.num_generated_tokens, 0)
+    num_tokens_before = request.num_prompt_tokens + output_before
+    to_length = min(config.max_model_len - num_tokens_before, request.max_tokens - output_before)
+    to_stop = sample.stop_after
+    within = min(returned, max(to_length, 1))
+    stop_due = all_of(to_stop > 0, to_stop <= within)
     return Booking(
         config=config,
         request_id=request.request_id,
@@ -77,16 +83,13 @@ def booking(
         is_decode=is_decode(request),
         is_finished=request.is_finished,
         is_length_capped=request.status is RequestStatus.FINISHED_LENGTH_CAPPED,
-        stopped_early=stopped_early | (not alive),
+        stopped_early=stop_due | (not alive),
         num_emitted_tokens=request.num_output_tokens - output_before,
         must_emit=share.samples & alive & (config.num_sampled_tokens_per_step > 0),
-        num_returned_tokens=ite(share.samples & alive, sample.num_generated_tokens, 0),
-        stop_returned=all_of(
-            share.samples,
-            alive,
-            sample.stop_after > 0,
-            sample.stop_after <= sample.num_generated_tokens,
-        ),
+        num_returned_tokens=returned,
+        num_due_tokens=ite(stop_due, to_stop, within) if alive else -1,
+        stop_due=stop_due,
+        is_stopped=request.status is RequestStatus.FINISHED_STOPPED,
     )
 
 
@@ -101,15 +104,15 @@ def roll_back_rejected(config: Config, request: Request, drafts: int, generated:
 
 def append_tokens(
     config: Config, request: Request, generated: int, stop_after: int, stale: bool
-) -> bool:
-    """Append tokens up to the first stop.  Returns whether a stop token ended the request."""
+) -> None:
+    """Append tokens up to the first stop, or to the request's length."""
     to_model_len = config.max_model_len - request.num_tokens
     to_max_tokens = request.max_tokens - request.num_output_tokens
     # A request already at its limit (which no theorem allows) still appends one token and stops.
     to_length_stop = max(min(to_model_len, to_max_tokens), 1)
-    kept, stopped_early = generated, False
+    kept = generated
     if stop_after > 0 and stop_after <= min(generated, to_length_stop):
-        kept, stopped_early = stop_after, True
+        kept = stop_after
         request.status = RequestStatus.FINISHED_STOPPED
     elif to_length_stop <= generated:
         kept = to_length_stop
@@ -121,7 +124,6 @@ def append_tokens(
         if request.num_output_placeholders > 0:
             request.num_output_placeholders -= generated
             assert request.num_output_placeholders >= 0, "more rows returned than were in flight"
-    return stopped_early
 
 
 def propose_drafts(config: Config, request: Request, drafts: int) -> None:

@@ -13,6 +13,7 @@ from time import perf_counter, time
 
 from model.policies import PaddingPolicy
 from proofs.bodies import FEATURES
+from proofs.clauses import SERVES
 from proofs.harness import WAIVED
 from proofs.induction import Cache, Induction, prove
 from proofs.known import expected
@@ -83,6 +84,12 @@ def _unproved(induction: Induction, invariant: str) -> str:
         for body, goal in induction.goals(invariant)
         for detail in [goal.error or goal.unknown]
         if goal.refuted or goal.unknown
+    ]
+    # A clause serves its invariant: what is not kept is a promise that nobody keeps.
+    reasons += [
+        f"the clause {name} is not kept"
+        for name, served in SERVES.items()
+        if served == invariant and name not in induction.clauses
     ]
     reasons += [
         f"{body.name}: {body.incomplete}" for body in induction.bodies.values() if body.incomplete

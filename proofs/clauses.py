@@ -45,6 +45,7 @@ SERVES: dict[str, str] = {
     "canvas-full": "progress",
     "blocks-cover-computed": "block-accounting",
     "finished-holds-no-block": "block-accounting",
+    "queued-holds-no-block": "block-accounting",
     "finished-within-model-len": "length-capped-finish",
     "finished-rows-in-flight": "placeholder-accounting",
     "budget-left": "within-budget",

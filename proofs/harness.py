@@ -21,7 +21,7 @@ from spec.config import FLAGS, KNOBS, Config
 from spec.invariants import about
 from spec.logic import all_of, implies, ite, not_
 from spec.promises import placeholders_not_emitted
-from spec.records import SCHEDULED, Decision, PoolState
+from spec.records import SCHEDULED, Decision, PoolState, RequestState
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Goal:
 
 
 NOTHING: Mapping[str, bool] = MappingProxyType({})
+QUEUED = "queued-holds-no-block"
+"""The clause about requests that wait; which queue holds them says which of them it is about."""
 WAIVED = "unless:"
 """Prefix of a tracked hypothesis that says a waiver does not apply."""
 
@@ -63,6 +65,10 @@ class Harness:
         self.group_has_prefill = self.truth("group_has_prefill")
         self.still_loading: bool = False
         """Whether the request's KV is still on its way, whatever the scheduler makes of it."""
+        self.offers_load: bool = False
+        """Whether the connector offered to load KV for the request in the background."""
+        self.never_loaded: bool = True
+        """Whether no KV was loaded for the request while it waited: it holds no block then."""
         self.decided = 0
         """Decisions observed on this path."""
         self.rejections: dict[str, bool] = {}
@@ -101,6 +107,11 @@ class Harness:
         granted = {name: formula for name, formula in clauses.items() if name in self.kept}
         self.supposed.update(granted)
         self.context.assume(all_of(*granted.values()))
+
+    def suppose_queued(self, request: Request) -> None:
+        """The request is in a waiting queue, and holds blocks only if KV was loaded for it."""
+        self.never_loaded = self.truth("never loaded")
+        self.suppose({QUEUED: implies(self.never_loaded, request.num_blocks == 0)})
 
     # -- arbitrary objects --------------------------------------------------------------------
 
@@ -163,10 +174,15 @@ class Harness:
             self.padded, self.outcome = record.is_padded, record.outcome
             record = replace(
                 record,
-                is_loading=self.still_loading,
+                is_loading=self.still_loading
+                | all_of(self.offers_load, record.outcome == SCHEDULED),
                 group_has_prefill=self.group_has_prefill,
                 prefill_withdrawn=self.prefill_withdrawn,
             )
+        if isinstance(record, RequestState):
+            needs_none = all_of(record.needs_no_blocks, self.never_loaded)
+            record = replace(record, needs_no_blocks=needs_none)
+            self.must_keep({QUEUED: implies(needs_none, record.num_blocks == 0)}, granted)
         for invariant in about(type(record)):
             claim = invariant.claim(record)
             tracked = dict(granted)
@@ -190,7 +206,7 @@ class Harness:
     def must_conserve(self, scheduler: Scheduler, request: Request) -> None:
         """Blocks and queues add up, wherever the request went."""
         manager = scheduler.kv_cache_manager
-        held = self.other_blocks + request.num_blocks
+        held = self.other_blocks + ite(request.is_finished, 0, request.num_blocks)
         self.observe(PoolState(self.config, manager.num_free_blocks, held))
         self.observe(request_state(scheduler, request))
 
@@ -219,6 +235,7 @@ class ArbitraryWorld:
         loaded = world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local_tokens, matched)
         harness.context.assume(implies(load_async, loaded), world.LOAD_WITHIN_REQUEST.id)
         harness.found = num_local_tokens + matched
+        harness.offers_load = load_async
         return matched, load_async
 
     def load_finished(self, request: Request) -> bool:

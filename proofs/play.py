@@ -12,7 +12,7 @@ from typing import Any
 
 from model.engine import Engine
 from model.environment import Environment
-from model.hindsight import group_has_prefill, missed, queued, withdraw
+from model.hindsight import group_has_prefill, missed, queued, recount, withdraw
 from model.loads import Loads
 from model.policies import PaddingPolicy
 from model.request import Request
@@ -94,7 +94,10 @@ class Play:
             self.enter(number, rank, engine)
             queues, records = queued(engine.scheduler), self._records[rank]
             output = engine.step()
-            withdraw(records, {share.request.request_id for share in output.scheduled})
+            if output.preempted_reqs:
+                withdraw(records, {share.request.request_id for share in output.scheduled})
+            else:
+                recount(self.config, records)
             records += missed(self.config, queues, records, output)
         self.close(number)
 

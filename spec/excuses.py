@@ -40,12 +40,12 @@ def waits_for_output(config: Config, request: Counters) -> bool:
     """Whether a running request cannot go on before output in flight is back: it may be the last,
     or no position is left, or a canvas is not refined yet."""
     s = config.num_sampled_tokens_per_step
+    no_position_left = request.num_computed_tokens >= config.max_model_len - s
+    in_flight = request.num_output_placeholders > 0
+    return any_of(ends_in_flight(request), all_of(in_flight, any_of(s == 0, no_position_left)))
+
+
+def ends_in_flight(request: Counters) -> bool:
+    """Whether the rows in flight surely end a running request: they sample at least one token."""
     limit = request.num_prompt_tokens + request.max_tokens
-    return all_of(
-        request.num_output_placeholders > 0,
-        any_of(
-            request.num_tokens + 1 >= limit,
-            s == 0,
-            request.num_computed_tokens >= config.max_model_len - s,
-        ),
-    )
+    return all_of(request.num_output_placeholders > 0, request.num_tokens + 1 >= limit)

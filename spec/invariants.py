@@ -12,6 +12,7 @@ from spec.promises import (
     blocks_conserved,
     blocks_cover_rows,
     blocks_end_chunks,
+    blocks_given_back,
     blocks_not_overdrawn,
     length_capped_ends,
     length_capped_fits,
@@ -20,6 +21,7 @@ from spec.promises import (
     no_padding_with_prefill,
     no_reachable_assert,
     placeholders_balance,
+    placeholders_end,
     placeholders_not_emitted,
     placeholders_not_invented,
     placeholders_not_negative,
@@ -29,6 +31,7 @@ from spec.promises import (
     progress_finish,
     progress_keeps,
     progress_no_block,
+    progress_no_overtaking,
     progress_step,
     progress_stops,
     request_conservation,
@@ -122,13 +125,14 @@ CATALOGUE: tuple[Invariant, ...] = (
     ),
     *_entry(
         "progress",
-        "An eligible request is scheduled, none is blocked for ever by the one before it, and "
-        "each sampling step brings it closer to its end.",
+        "An eligible request is scheduled, none is blocked for ever by the one before it or passed "
+        "by those behind, and each step brings it closer to its end.",
         "Refusing to schedule a request unpadded starved it and everything queued behind it.",
         "#53962, #50342",
         progress_step,
         progress_attention,
         progress_no_block,
+        progress_no_overtaking,
         progress_counts,
         progress_finish,
         progress_keeps,
@@ -136,7 +140,8 @@ CATALOGUE: tuple[Invariant, ...] = (
     ),
     *_entry(
         "length-capped-finish",
-        "A request at the boundary ends FINISHED_LENGTH_CAPPED, holding at most L tokens.",
+        "A request at the boundary, and only there, ends FINISHED_LENGTH_CAPPED, holding at most L "
+        "tokens.",
         "The client must get its answer and the reason it ended.",
         "#53962",
         length_capped_fits,
@@ -145,13 +150,15 @@ CATALOGUE: tuple[Invariant, ...] = (
     ),
     *_entry(
         "placeholder-accounting",
-        "H is never negative, C = N - s + H for decodes, and no placeholder draft is ever emitted.",
+        "H is never negative, C = N - s + H for decodes, no row is added to those that sample the "
+        "last token, and no placeholder draft is ever emitted.",
         "Async scheduling plans on these counters before the output is back.",
         "vllm/v1/core/sched/async_scheduler.py, #53812, #54102",
         placeholders_balance,
         placeholders_not_negative,
         placeholders_not_emitted,
         placeholders_not_invented,
+        placeholders_end,
     ),
     *_entry(
         "no-padding-with-prefill",
@@ -185,6 +192,7 @@ CATALOGUE: tuple[Invariant, ...] = (
         blocks_not_overdrawn,
         blocks_cover_rows,
         blocks_end_chunks,
+        blocks_given_back,
     ),
     *_entry(
         "request-conservation",

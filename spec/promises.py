@@ -13,6 +13,7 @@ from spec.records import (
     BLOCKED,
     LOADING,
     SCHEDULED,
+    SKIPPED,
     Advance,
     Attention,
     Booking,
@@ -148,7 +149,19 @@ def progress_no_block(d: Decision) -> Claim:
         {"blocks the queue": int(d.outcome == BLOCKED)},
         "==",
         {"0": 0},
-        when=all_of(any_of(d.is_loading & not_(d.must_wait), d.waits_alone), d.budget_left > 0),
+        when=all_of(
+            any_of(d.is_loading & not_(d.must_wait), d.waits_alone & d.has_slot), d.budget_left > 0
+        ),
+    )
+
+
+def progress_no_overtaking(d: Decision) -> Claim:
+    """A waiting request that could go on but for rows, slots or blocks is never passed over."""
+    return Claim(
+        {"passed over": int(d.outcome == SKIPPED)},
+        "==",
+        {"0": 0},
+        when=all_of(d.from_waiting, not_(d.is_loading), not_(d.waits_alone)),
     )
 
 
@@ -170,18 +183,24 @@ def progress_finish(b: Booking) -> Claim:
 
 
 def progress_keeps(b: Booking) -> Claim:
-    """A request that goes on keeps every token the runner returned for it."""
+    """A request gets what the runner returned, up to its stop token and its length: no token less,
+    none more."""
     return Claim(
         {"emitted tokens": b.num_emitted_tokens},
-        ">=",
-        {"returned tokens": b.num_returned_tokens},
-        when=not_(b.is_finished),
+        "==",
+        {"tokens due": b.num_due_tokens},
+        when=b.num_due_tokens >= 0,
     )
 
 
 def progress_stops(b: Booking) -> Claim:
-    """A request whose stop token was returned has ended."""
-    return Claim({"ended": int(b.is_finished)}, ">=", {"1": 1}, when=b.stop_returned)
+    """A request ends FINISHED_STOPPED when its stop token is due, and only then."""
+    return Claim(
+        {"finished stopped": ite(b.is_stopped, 1, 0)},
+        "==",
+        {"stop token due": ite(b.stop_due, 1, 0)},
+        when=b.num_due_tokens >= 0,
+    )
 
 
 def length_capped_fits(b: Booking) -> Claim:
@@ -244,6 +263,13 @@ def placeholders_not_invented(b: Booking) -> Claim:
     )
 
 
+def placeholders_end(d: Decision) -> Claim:
+    """A request whose rows in flight surely sample its last token gets no more rows."""
+    return Claim(
+        {"num_scheduled_tokens": d.num_scheduled_tokens}, "<=", {"0": 0}, when=d.ends_in_flight
+    )
+
+
 def no_padding_with_prefill(d: Decision) -> Claim:
     """Padding never joins a running prefill: the step is not uniform anyway."""
     return Claim({"padded": ite(d.is_padded, 1, 0)}, "==", {"0": 0}, when=d.prefill_scheduled)
@@ -278,6 +304,11 @@ def blocks_conserved(p: PoolState) -> Claim:
 def blocks_not_overdrawn(p: PoolState) -> Claim:
     """The pool never hands out a block it does not have."""
     return Claim({"num_free_blocks": p.num_free_blocks}, ">=", {"0": 0})
+
+
+def blocks_given_back(r: RequestState) -> Claim:
+    """A request that has ended, was preempted, or has computed nothing yet holds no KV block."""
+    return Claim({"KV blocks held": r.num_blocks}, "==", {"0": 0}, when=r.needs_no_blocks)
 
 
 def blocks_cover_rows(d: Decision) -> Claim:

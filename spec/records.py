@@ -65,8 +65,12 @@ class Decision:
     waits_alone: bool = False
     """Only this request cannot go on: it needs output that is in flight, or it was preempted under
     priority scheduling.  The requests behind it can."""
+    has_slot: bool = True
+    """A waiting request finds a free sequence slot."""
     threshold: int = 0
     """The long-prefill threshold in force in this step, tokens; 0 = off."""
+    ends_in_flight: bool = False
+    """Rows in flight sample at least one token more, and that is the last it may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +134,12 @@ class Booking:
     """The step sampled for a request that was still alive: at least one token is due."""
     num_returned_tokens: int = -1
     """Tokens the runner returned for a request that was still alive; -1 = not known."""
-    stop_returned: bool = False
-    """A stop token of the request is among them."""
+    num_due_tokens: int = -1
+    """Of those, the ones up to its first stop token and within its length; -1 = not known."""
+    stop_due: bool = False
+    """The last token due is its stop token."""
+    is_stopped: bool = False
+    """Finished with FINISHED_STOPPED."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,10 @@ class RequestState:
     is_decode: bool
     num_queues: int
     """How many of waiting, running and finished hold the request."""
+    num_blocks: int = 0
+    """KV blocks it holds."""
+    needs_no_blocks: bool = False
+    """It has ended, or waits with nothing computed and nothing loaded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Scheduled
 from proofs.clauses import request_clauses, resting_clauses
-from proofs.harness import Harness
+from proofs.harness import Goal, Harness
 from spec import assumptions as world
 from spec.logic import implies, ite, not_
 
@@ -50,6 +50,8 @@ def _book_gone(h: Harness, status: RequestStatus) -> None:
     scheduler = h.scheduler(request)
     queue = scheduler.finished if request.is_finished else scheduler.waiting
     queue.append(request)
+    if not request.is_finished:
+        h.suppose_queued(request)
     _book(h, scheduler, share)
     h.must_keep(resting_clauses(h.config, request))
 
@@ -71,6 +73,8 @@ def abortion(h: Harness) -> None:
     }
     queues[status].append(request)
     scheduler.finish(request, RequestStatus.FINISHED_ABORTED)
+    aborted = request.status is RequestStatus.FINISHED_ABORTED
+    h.goals.append(Goal("length-capped-finish", "abort-is-kept", aborted))
     h.must_keep(resting_clauses(h.config, request))
     h.must_conserve(scheduler, request)
 
@@ -100,6 +104,8 @@ def _book(h: Harness, scheduler: Scheduler, share: Scheduled) -> None:
     sample = scheduler.environment.sample(request, share.num_draft_tokens, share.padded)
     booked = book_output(h.config, share, sample)
     if request.is_finished and not finished_before:
-        scheduler.finish(request, request.status)
+        ended = request.status
+        scheduler.finish(request, ended)
+        h.goals.append(Goal("length-capped-finish", "end-is-kept", request.status is ended))
     h.observe(booked)
     h.must_conserve(scheduler, request)

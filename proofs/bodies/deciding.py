@@ -80,6 +80,8 @@ def waiting(h: Harness) -> None:
     num_streaming = h.integer("num_waiting_for_streaming_input", 0)
     if loading:
         h.still_loading = not_(h.truth("load_finished"))
+    else:
+        h.suppose_queued(request)
     scheduler.num_waiting_for_streaming_input = num_streaming
     so_far = h.step(num_running + num_streaming)
     step = so_far.step
@@ -90,14 +92,18 @@ def waiting(h: Harness) -> None:
         scheduler.kv_holding_waiting = queue
     else:
         scheduler.waiting = queue
-    counted = request.num_computed_tokens
+    had = counted = request.num_computed_tokens
     if loading:  # of a whole prompt loaded, the last token is computed again
-        counted = min(counted, request.num_tokens - 1)
+        counted = min(had, request.num_tokens - 1)
     admitted = scheduler.try_waiting(step, request) is SCHEDULED
-    counted = counted + ite(counted == 0, h.found, 0)
+    now = request.num_computed_tokens
     if h.outcome is LOADING:
-        kept = request.num_computed_tokens == h.found
+        kept = all_of(now == h.found, counted == 0)  # what is there is not loaded again
         h.goals.append(Goal("async-load-idle", "load-is-remembered", kept))
+    elif not admitted:
+        kept = any_of(now == had, now == counted)
+        h.goals.append(Goal("progress", "computed-is-kept", kept))
+    counted = counted + ite(counted == 0, h.found, 0)
     _must_flag(h, step, before, scheduled=False)
     slots_taken = num_running + num_streaming + int(admitted)
     _after_decision(h, scheduler, so_far, request, counted, admitted, slots_taken)
@@ -136,10 +142,12 @@ def preemption(h: Harness) -> None:
         count = count - 1
     else:
         h.context.assume(count <= others_with_slots)
-    held = victim.num_tokens
+    held, place = victim.num_tokens, (victim.priority, victim.arrival_time)
     scheduler.preempt(step, victim)
     survive = victim.num_tokens == held
     h.goals.append(Goal("request-conservation", "tokens-survive-preemption", survive))
+    remains = (victim.priority, victim.arrival_time) == place
+    h.goals.append(Goal("progress", "place-survives-preemption", remains))
     h.must_keep(resting_clauses(h.config, victim))
     left = StepSoFar(step, count, has_prefill, others_with_slots)
     kept = step_clauses(h.config, left)

@@ -14,7 +14,7 @@ from itertools import permutations, product
 from model.environment import Quiet
 from model.policies import RECOMMENDED
 from model.request import Request, RequestStatus
-from model.scheduler import Scheduler, urgency
+from model.scheduler import Scheduler
 from model.step import Step
 from proofs.harness import Goal, Harness
 from spec.config import Config
@@ -25,6 +25,10 @@ PREEMPTS = "preempts"
 RUNNING_TURNS = (SCHEDULED, SKIPPED, BLOCKED, PREEMPTS)
 WAITING_TURNS = (SCHEDULED, SKIPPED, BLOCKED, LOADING)
 NUM_REQUESTS = 3
+CROWD = 300
+"""A pass of this many requests is played too, for loops that count."""
+LATE = 1000
+"""The most urgent request arrives last: priority comes before arrival."""
 
 SERVES = {
     "every running request has its turn": "progress",
@@ -59,6 +63,9 @@ def _all_scripts() -> Iterator[tuple[str, bool]]:
         for turns in product(WAITING_TURNS, repeat=NUM_REQUESTS):
             for num_holding in range(NUM_REQUESTS + 1):
                 yield from _waiting_pass(_Scripted(config, turns), num_holding)
+        for turn in (SCHEDULED, SKIPPED):
+            yield from _running_pass(_Scripted(config, [turn] * CROWD), range(CROWD))
+            yield from _waiting_pass(_Scripted(config, [turn] * CROWD), 0, CROWD)
 
 
 class _Scripted(Scheduler):
@@ -82,7 +89,7 @@ class _Scripted(Scheduler):
         if outcome is PREEMPTS:
             outcome = SCHEDULED
             victim = self.lowest_priority()
-            by_urgency = sorted(self.running, key=urgency)
+            by_urgency = sorted(self.running, key=_urgency)
             last = (by_urgency if self.config.priority_scheduling else self.running)[-1]
             self.fair = self.fair and victim is last
             self.withdrew = self.withdrew or victim in self.outcomes
@@ -113,18 +120,35 @@ def _arrivals(schedulers: Iterable[_Scripted]) -> Iterator[tuple[str, bool]]:
         for request in requests:
             scheduler.add_request(request)
         by_urgency = scheduler.config.priority_scheduling
-        expected = sorted(requests, key=urgency) if by_urgency else requests
+        expected = sorted(requests, key=_urgency) if by_urgency else requests
         yield "queues in order of arrival or urgency", scheduler.waiting == expected
 
 
 def _requests(ranks: Iterable[int]) -> list[Request]:
-    """Requests whose arrival and priority are their rank: urgent ones need not come first."""
-    return [Request(f"r{rank}", 1, 1, priority=rank, arrival_time=rank) for rank in ranks]
+    """Requests by rank, the most urgent first: by priority, and by arrival where that is equal.
+
+    The most urgent arrives last, and the longer prompts are the more urgent ones.
+    """
+    return [
+        Request(
+            f"r{rank}",
+            num_prompt_tokens=LATE - rank,
+            max_tokens=1,
+            priority=(rank + 1) // 2,
+            arrival_time=LATE + rank if rank < 1 else rank,
+        )
+        for rank in ranks
+    ]
+
+
+def _urgency(request: Request) -> tuple[int, int]:
+    """Who comes first under priority scheduling, as the engine's documentation has it."""
+    return request.priority, request.arrival_time
 
 
 def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[str, bool]]:
     """Three running requests; two wait, of which one is more and one less urgent than they."""
-    requests, behind = _requests(order), _requests([-1, NUM_REQUESTS])
+    requests, behind = _requests(order), _requests([-1, len(order)])
     for request in requests:
         request.status = RequestStatus.RUNNING
     scheduler.running, scheduler.waiting = list(requests), list(behind)
@@ -142,7 +166,7 @@ def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[
     yield "the last or the least urgent is preempted", scheduler.fair
     fcfs = not scheduler.config.priority_scheduling
     left = [r for r in behind if outcomes.get(r) not in (SCHEDULED, LOADING)]
-    expected = [*reversed(victims), *left] if fcfs else sorted([*victims, *left], key=urgency)
+    expected = [*reversed(victims), *left] if fcfs else sorted([*victims, *left], key=_urgency)
     yield "queues in order of arrival or urgency", scheduler.waiting == expected
     yield "only priority scheduling withdraws rows", not (fcfs and scheduler.withdrew)
     yield "no admission after a preemption", not (victims and len(turns) < len(outcomes))
@@ -155,9 +179,11 @@ def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[
     yield "each request in one queue", _is_kept(scheduler, [*requests, *behind])
 
 
-def _waiting_pass(scheduler: _Scripted, num_holding: int) -> Iterator[tuple[str, bool]]:
-    """Three waiting requests, the first few of which hold KV blocks."""
-    requests = _requests(range(NUM_REQUESTS))
+def _waiting_pass(
+    scheduler: _Scripted, num_holding: int, number: int = NUM_REQUESTS
+) -> Iterator[tuple[str, bool]]:
+    """Waiting requests, the first few of which hold KV blocks."""
+    requests = _requests(range(number))
     scheduler.kv_holding_waiting = requests[:num_holding]
     scheduler.waiting = requests[num_holding:]
     scheduler.schedule()

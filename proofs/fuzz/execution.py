@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from model.environment import Environment
-from model.hindsight import group_has_prefill, missed, queued, withdraw
+from model.hindsight import group_has_prefill, missed, queued, recount, withdraw
 from model.loads import Loads
 from model.policies import PaddingPolicy
 from model.request import Request
@@ -154,6 +154,8 @@ class Execution:
             output = engine.step()
             if output.preempted_reqs:
                 withdraw(records, {s.request.request_id for s in output.scheduled})
+            else:
+                recount(self.config, records)
             records += missed(self.config, queues, records, output)
         check_group(self.engines)
 

@@ -15,7 +15,7 @@ from proofs.recorder import lines
 from proofs.recorder.known import LOADING, RUNNING, Known, Story
 from spec import records
 from spec.config import Config
-from spec.excuses import admits_prefill, waits_for_output
+from spec.excuses import admits_prefill, ends_in_flight, waits_for_output
 from spec.records import BLOCKED, SCHEDULED, SKIPPED, Decision
 
 
@@ -206,6 +206,9 @@ class Looks:
             group_has_prefill=is_prefill,
             kv_capacity=now.kv_capacity,
             prefill_withdrawn=self.prefill_withdrawn,
+            waits_alone=waits and before.num_stale_output_tokens > 0,
+            has_slot=len(after.running) < config.max_num_seqs,
+            ends_in_flight=not waits and ends_in_flight(before),
         )
 
     def _must_wait(self, known: Known, after: Story) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from proofs.clauses import SERVES
 from proofs.source.concrete import NotReplayed, replay
 from proofs.source.goals import SOUND_SO_FAR, UNLESS
 from proofs.source.harness import CLAUSE
@@ -29,6 +30,7 @@ def findings_about(
     mode: str,
     scope: str,
     kept: frozenset[str],
+    dropped: Iterable[str],
 ) -> Iterator[Finding]:
     """The verdicts on one invariant: of exceptions one for each statement that raises, so that one
     that is known cannot hide another, and one for all others unless that is a mere *proved*."""
@@ -38,7 +40,7 @@ def findings_about(
         trace = _smallest(loaded, outcome, (invariant, site), kept, failures)
         if trace is not None:
             violated.append(Finding(invariant, mode, VIOLATED, scope, trace, NOT_SHOWN, site=site))
-    rest = _held(outcome, invariant, mode, scope, failures)
+    rest = _held(outcome, invariant, mode, scope, failures, dropped)
     if not violated or (invariant == ASSERT and rest.verdict == UNDECIDED):
         yield rest
     yield from violated
@@ -58,10 +60,17 @@ def _smallest(
 
 
 def _held(
-    outcome: Outcome, invariant: str, mode: str, scope: str, failures: Iterable[str]
+    outcome: Outcome,
+    invariant: str,
+    mode: str,
+    scope: str,
+    failures: Iterable[str],
+    dropped: Iterable[str],
 ) -> Finding:
     """The verdict on an invariant that no counterexample breaks."""
     reasons = [*outcome.doubts, *failures, outcome.doubtful.get(invariant, "")]
+    # A clause serves its invariant: what is not kept is a promise that nobody keeps.
+    reasons += [f"the clause {name} is not kept" for name in dropped if SERVES[name] == invariant]
     reason = next(filter(None, reasons), "")
     used = set(outcome.used.get(invariant, ()))
     if outcome.sites:

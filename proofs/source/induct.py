@@ -70,7 +70,7 @@ def check_mode(
         finding
         for invariant in IDS
         if invariant in outcome.spoken or invariant == ASSERT or outcome.doubts
-        for finding in findings_about(loaded, outcome, invariant, mode, scope, kept)
+        for finding in findings_about(loaded, outcome, invariant, mode, scope, kept, dropped)
     ]
     return findings, dropped, statistics
 

@@ -13,7 +13,7 @@ from model.request import RequestStatus as ModelStatus
 from proofs.source.harness import Harness
 from proofs.source.requests import Request, RequestStatus, length_of
 from proofs.symbolic import SymBool, SymInt
-from spec.excuses import admits_prefill, waits_for_output
+from spec.excuses import admits_prefill, ends_in_flight, waits_for_output
 from spec.logic import all_of, any_of, min, not_
 from spec.records import (
     BLOCKED,
@@ -189,6 +189,9 @@ class Step:
             group_has_prefill=self._group_has_prefill,
             prefill_withdrawn=self._prefill_withdrawn(name),
             kv_capacity=h.world.slots.get(name, was.num_computed_tokens),
+            waits_alone=from_waiting and was.num_stale_output_tokens > 0,
+            has_slot=self._has_slot(request),
+            ends_in_flight=False if from_waiting else ends_in_flight(was),
         )
 
     def _outcome(self, request: Request, from_waiting: bool) -> str:
@@ -241,8 +244,12 @@ class Step:
             return True
         if not from_waiting:
             return waits_for_output(h.config, was)
-        running = len([r for r in h.scheduler.running if r is not request])
-        return any_of(was.num_stale_output_tokens > 0, running >= h.config.max_num_seqs)
+        return any_of(was.num_stale_output_tokens > 0, not_(self._has_slot(request)))
+
+    def _has_slot(self, request: Request) -> Any:
+        """Whether the step left a sequence slot for a waiting request."""
+        running = len([r for r in self.harness.scheduler.running if r is not request])
+        return running < self.harness.config.max_num_seqs
 
     def _reason(self, request: Request, outcome: str, from_waiting: bool, drafts: Any) -> str:
         name = request.request_id
