@@ -91,7 +91,14 @@ def test_a_saved_failure_that_was_repaired_is_status_0(
         (["simulate", "--ranks", "0"], "ranks = 0 is illegal; legal: 1 to 256."),
         (["simulate", "--steps", "1"], "steps = 1 is illegal"),
         (["simulate", "--seed", "-1"], "seed = -1 is illegal"),
-        (["simulate", "--output", "/nowhere/p.svg"], "legal: a file in an existing folder"),
+        (["simulate", "--steps", "9" * 17], "is illegal; legal: 200 to 1000000."),
+        (["simulate", "--qps", "1e-300"], "qps = 1e-300 is illegal; legal: 0.001 to 1000.0."),
+        (["simulate", "--qps", "1e308"], "qps = 1e+308 is illegal"),
+        (["simulate", "--qps", "1,,2"], "'1,,2' is not a list like 1,2,4.5"),
+        (["simulate", "--full-ms", "-1"], "full_ms = -1 is illegal; legal: 0 to 10000 mill"),
+        (["simulate", "--none-ms", "1e308"], "none_ms = 1e+308 is illegal"),
+        (["simulate", "--output", "/nowhere/p.svg"], "no folder /nowhere"),
+        (["simulate", "--output", "p.png"], "legal: a name that ends in .svg"),
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(
