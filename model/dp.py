@@ -7,7 +7,6 @@ one CUDA graph decision together and one rank's odd row slows all of them down. 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -24,6 +23,8 @@ from spec.records import Decision
 
 GroupRecorder = Callable[[int, Any], None]
 """Takes a rank and one of its records, complete with what the group knows."""
+MAX_MS = 10_000
+"""Most that one of the costs of a step may be, milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class CostModel:
     where along the load it appears comes out.
 
     Raises:
-        ValueError: a cost that is not a number of milliseconds; one sentence.
+        ValueError: a cost that is not a number of milliseconds up to ``MAX_MS``; one sentence.
     """
 
     full_ms: float = 15.0
@@ -46,8 +47,9 @@ class CostModel:
 
     def __post_init__(self) -> None:
         for name, cost in asdict(self).items():
-            if not (math.isfinite(cost) and cost >= 0):
-                raise ValueError(f"{name} = {cost:g} is illegal; legal: 0 or more milliseconds.")
+            if not 0 <= cost <= MAX_MS:  # a nan is neither
+                legal = f"0 to {MAX_MS} milliseconds"
+                raise ValueError(f"{name} = {cost:g} is illegal; legal: {legal}.")
 
     def step_ms(self, dispatch: Dispatch) -> float:
         """The latency of a step, milliseconds."""

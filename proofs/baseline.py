@@ -23,6 +23,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from proofs.campaign import Outcome
+from proofs.documents import read_bounded
 from proofs.errors import UsageError
 from proofs.report.run import Key, Report, key
 from proofs.verdict import MODES, PROVED, VIOLATED, Obligation
@@ -83,13 +84,7 @@ def load(path: Path) -> tuple[Entry, ...]:
     Raises:
         UsageError: unreadable, no TOML, or an entry that is not one.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read the baseline {path}: {error.strerror}") from error
-    if len(content) > LARGEST:
-        raise UsageError(f"the baseline {path} is longer than {LARGEST // 2**20} MB")
+    content = read_bounded(path, LARGEST, "a baseline")
     try:
         data = tomllib.loads(content.decode("utf-8"))
     except ValueError as error:

@@ -8,11 +8,12 @@ said.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from model.environment import Sample
 from model.request import Request
+from proofs.documents import is_version
 from spec.config import Config, ConfigError
 
 VERSION = 1
@@ -23,7 +24,16 @@ class ScenarioError(ValueError):
 
 
 class AnswersExhausted(Exception):
-    """The execution asked for more answers than the scenario has."""
+    """The execution asked for an answer the scenario does not have.
+
+    Args:
+        asked: the kind of answer.
+        found: the kind the scenario has in its place.
+    """
+
+    def __init__(self, asked: str, found: str = "nothing") -> None:
+        super().__init__(f"{asked} asked, {found} recorded")
+        self.asked = asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +74,17 @@ class Scenario:
         """
         if not isinstance(data, dict) or "version" not in data:
             raise ScenarioError("not a saved execution: no version")
-        if data["version"] != VERSION:
+        if not is_version(data["version"], VERSION):
             raise ScenarioError(
                 f"a saved execution of version {data['version']!r}; this program reads {VERSION}"
             )
         try:
+            config = Config.checked(**data["config"])
+            left_out = [knob.name for knob in fields(Config) if knob.name not in data["config"]]
+            if left_out:
+                raise ConfigError(f"no knob {', '.join(left_out)}")
             return cls(
-                config=Config.checked(**data["config"]),
+                config=config,
                 policy=str(data["policy"]),
                 num_steps=int(data["num_steps"]),
                 arrivals=tuple(Arrival(**arrival) for arrival in data["arrivals"]),
@@ -101,7 +115,7 @@ class RecordedWorld:
         except StopIteration:
             raise AnswersExhausted(kind) from None
         if answer[0] != kind:
-            raise AnswersExhausted(f"{kind} asked, {answer[0]} recorded")
+            raise AnswersExhausted(kind, str(answer[0]))
         return answer[1:]
 
     def prefix_hit(self, request: Request) -> int:

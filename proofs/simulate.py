@@ -26,12 +26,14 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from model.dp import CostModel, DPGroup
+from model.dp import MAX_MS, CostModel, DPGroup
 from model.environment import Quiet, Sample
 from model.policies import POLICIES, PaddingPolicy
 from model.request import Request
 from model.runner.cudagraph import Mode
-from proofs.simulate_plot import Curve, line_chart, write_atomically
+from proofs.report.files import write_whole
+from proofs.report.outputs import writable
+from proofs.simulate_plot import Curve, line_chart
 from spec.config import Config
 
 BEFORE, AFTER = POLICIES["53962"], POLICIES["55126"]
@@ -39,8 +41,15 @@ ACCEPTANCE = 0.7
 """Chance of each draft to be accepted, given the ones before it; about 2.5 tokens per step."""
 OUTPUT_TOKENS = (400, 1200)
 """Output lengths are uniform in this range, tokens."""
-MAX_RANKS = 256
-MIN_STEPS = 200
+WHOLE = {
+    "ranks": (1, 256, "data-parallel ranks"),
+    "steps": (200, 1_000_000, "steps per load"),
+    "seed": (0, 2**64 - 1, "of arrivals and samples"),
+}
+"""The whole numbers among the settings: the least, the most, and in words."""
+LOADS = (0.001, 1000.0)
+"""Requests per second."""
+MAX_LOADS = 64
 COSTS = {
     "full_ms": "a step that replays one FULL graph",
     "piecewise_ms": "a step with an odd row: PIECEWISE graphs",
@@ -76,16 +85,17 @@ class Settings:
     cost: CostModel = field(default_factory=CostModel)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.ranks <= MAX_RANKS:
-            raise ValueError(f"ranks = {self.ranks} is illegal; legal: 1 to {MAX_RANKS}.")
-        if self.steps < MIN_STEPS:
-            raise ValueError(f"steps = {self.steps} is illegal; legal: {MIN_STEPS} or more.")
-        if self.seed < 0:
-            raise ValueError(f"seed = {self.seed} is illegal; legal: 0 or more.")
-        positive = self.qps and all(math.isfinite(load) and load > 0 for load in self.qps)
-        if not positive or list(self.qps) != sorted(set(self.qps)):
-            given = ",".join(f"{load:g}" for load in self.qps)
-            raise ValueError(f"qps = {given} is illegal; legal: ascending numbers above 0.")
+        for name, (low, high, _) in WHOLE.items():
+            _within(name, getattr(self, name), low, high)
+        for load in self.qps:
+            _within("qps", load, *LOADS)
+        if not 1 <= len(self.qps) <= MAX_LOADS or list(self.qps) != sorted(set(self.qps)):
+            raise ValueError(f"qps is illegal; legal: 1 to {MAX_LOADS} loads, ascending.")
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:  # a nan is neither
+        raise ValueError(f"{name} = {value} is illegal; legal: {low} to {high}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +207,7 @@ def cells(settings: Settings, points: Sequence[tuple[Point, Point]]) -> list[tup
             f"{before.fallback_steps:.1%} → {after.fallback_steps:.1%}",
             f"{before.mean_ms:.1f} → {after.mean_ms:.1f}",
             f"{before.p99_ms:.1f} → {after.p99_ms:.1f}",
-            f"{after.p99_ms / before.p99_ms - 1:+.1%}",
+            f"{after.p99_ms / before.p99_ms - 1:+.1%}" if before.p99_ms > 0 else "n/a",
         )
         for qps, (before, after) in zip(settings.qps, points, strict=True)
     ]
@@ -237,15 +247,16 @@ def plot(settings: Settings, points: Sequence[tuple[Point, Point]]) -> str:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``python -m proofs simulate``."""
     default = Settings()
-    parser.add_argument("--ranks", type=int, default=default.ranks, help="data-parallel ranks")
-    parser.add_argument("--steps", type=int, default=default.steps, help="steps per load")
-    parser.add_argument("--seed", type=int, default=default.seed, help="of arrivals and samples")
+    for name, (low, high, what) in WHOLE.items():
+        told = f"{what}, {low} to {high} (default: %(default)s)"
+        parser.add_argument(f"--{name}", type=int, default=getattr(default, name), help=told)
     parser.add_argument(
         "--qps",
         type=_numbers,
         default=default.qps,
         metavar="N,N,...",
-        help="loads, requests per second for the whole group, ascending",
+        help="loads, requests per second for the whole group, ascending, "
+        f"{LOADS[0]:g} to {LOADS[1]:g}",
     )
     for name, cost in asdict(default.cost).items():
         parser.add_argument(
@@ -253,9 +264,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             type=float,
             default=cost,
             metavar="MS",
-            help=COSTS[name] + f" (default: {cost:g})",
+            help=f"{COSTS[name]}, 0 to {MAX_MS} (default: {cost:g})",
         )
-    parser.add_argument("--output", type=Path, default=Path("simulate.svg"), help="plot, SVG")
+    parser.add_argument("--output", type=Path, default=Path("simulate.svg"), help="the plot, .svg")
 
 
 def _numbers(text: str) -> tuple[float, ...]:
@@ -272,17 +283,17 @@ def run(args: argparse.Namespace) -> int:
         args: as ``add_arguments`` adds them.
 
     Raises:
-        ValueError: an illegal number or output; one sentence.
-        OSError: the plot cannot be written.
+        ValueError: an illegal number or name; one sentence.
+        UsageError: the plot cannot be written.
     """
     cost = CostModel(**{name: getattr(args, name) for name in COSTS})
     settings = Settings(args.ranks, args.steps, args.seed, args.qps, cost)
-    output = Path(args.output)
-    if not output.parent.is_dir() or output.is_dir():
-        raise ValueError(f"output = {output} is illegal; legal: a file in an existing folder.")
+    if args.output.suffix.lower() != ".svg":
+        raise ValueError(f"output = {args.output} is illegal; legal: a name that ends in .svg.")
+    writable(args.output)
     console = Console()
     points = sweep(settings, Console(stderr=True))
     console.print(table(settings, points))
-    write_atomically(output, plot(settings, points))
-    console.print(f"plot: {output}", highlight=False, soft_wrap=True)
+    write_whole(args.output, plot(settings, points))
+    console.print(f"plot: {args.output}", highlight=False, soft_wrap=True)
     return 0

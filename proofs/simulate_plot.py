@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT = 640, 400
@@ -102,20 +99,3 @@ def tick_size(largest: float) -> float:
     """A round distance (1, 2 or 5 times a power of ten) that gives three to eight ticks."""
     power = 10.0 ** math.floor(math.log10(largest / 3))
     return max(factor * power for factor in (1, 2, 5) if factor * power <= largest / 3)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one, never half of it.
-
-    Raises:
-        OSError: the folder is missing or not writable; nothing is left behind.
-    """
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import pickle
 import time
 from pathlib import Path
@@ -42,3 +43,5 @@ def _compute(jobs: int) -> Outcome:
 # No test is about time: a busy machine must not fail one.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+# Nor about the width of the window it was started in.
+os.environ.pop("COLUMNS", None)

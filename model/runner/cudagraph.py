@@ -2,8 +2,10 @@
 
 A graph is captured per padded size.  FULL graphs hold a uniform decode step, attention included;
 PIECEWISE graphs leave attention out and so take any mixture of rows; NONE runs kernel by kernel.
-Sources: ``vllm/v1/cudagraph_dispatcher.py``, ``vllm/v1/worker/dp_utils.py`` and
-``_determine_batch_execution_and_padding`` of ``vllm/v1/worker/gpu_model_runner.py``.
+Sources: ``vllm/v1/cudagraph_dispatcher.py``, ``vllm/v1/worker/dp_utils.py``,
+``_determine_batch_execution_and_padding`` of ``vllm/v1/worker/gpu_model_runner.py``; capture sizes:
+``_set_cudagraph_sizes`` of ``vllm/config/vllm.py``, ``adjust_cudagraph_sizes_for_spec_decode`` of
+``vllm/config/compilation.py``.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from model.runner.checks import (
     check_share,
     decision_seen,
 )
-from model.runner.cudagraph import Dispatcher, Shape
+from model.runner.cudagraph import Dispatcher
 from model.runner.errors import RunnerError
 from model.runner.inputs import BatchInputs, InputPreparer
 from model.runner.tokens import TokenSource
@@ -84,7 +84,6 @@ class Runner:
             return None
         num_reqs = len(shares)
         rows, starts, drafts = [0] * num_reqs, [0] * num_reqs, [0] * num_reqs
-        uniform = True
         for share, state in zip(shares, rows_of_shares, strict=True):
             request, index = share.request, state.index
             n, attached = share.num_scheduled_tokens, share.num_draft_tokens
@@ -100,18 +99,16 @@ class Runner:
                 is_prefill = state.is_prefill_chunk
             if is_prefill:
                 self.has_prefill = True
-            if n != query_len:
-                uniform = False
-                if not is_prefill:
-                    decision = decision_seen(config, share, computed, known, state.fresh)
-                    decision = replace(decision, prefill_withdrawn=prefill_withdrawn)
-                    self._odd_rows.append((index, decision))
+            elif n != query_len:
+                decision = decision_seen(config, share, computed, known, state.fresh)
+                decision = replace(decision, prefill_withdrawn=prefill_withdrawn)
+                self._odd_rows.append((index, decision))
             state.fresh = False
             state.is_prefill_chunk = not share.samples
             rows[index], starts[index], drafts[index] = n, computed, attached
-        total = sum(rows)
-        check_budgets(config, shares[-1].request, rows_of_shares[-1].index, total, num_reqs)
-        self.shape = Shape(total, uniform)
+        self.shape = self.dispatcher.shape(rows)
+        last = rows_of_shares[-1].index
+        check_budgets(config, shares[-1].request, last, self.shape.num_tokens, num_reqs)
         if self.tokens is not None:
             starts = self.tokens.before_step(self.batch, shares, rows_of_shares, starts)
         inputs = self.preparer.prepare(self.batch, rows, starts, drafts)

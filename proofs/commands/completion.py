@@ -7,7 +7,7 @@ from importlib import import_module
 from shlex import quote
 
 from model.policies import POLICIES
-from proofs.catalog import unknown
+from proofs.errors import UsageError
 from spec.invariants import IDS
 
 EXAMPLES = (
@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the script."""
     if arguments.shell not in SHELLS:
-        raise unknown("shell", arguments.shell, list(SHELLS))
+        told = " and ".join(SHELLS)
+        raise UsageError(f"no completion for {arguments.shell!r}; there is one for {told}")
     print(script(arguments.shell), end="")
     return 0
 

@@ -22,7 +22,7 @@ from proofs.fuzz.again import show
 from proofs.fuzz.campaign import Limits, Progress, Result, fuzz
 from proofs.fuzz.driver import Goal
 from proofs.fuzz.saved import load, save
-from proofs.replay import NotReproduced
+from proofs.replay import LacksAnswers, NotReproduced
 from spec.invariants import IDS
 
 EXAMPLES = (
@@ -38,6 +38,9 @@ DEFAULT_STEPS = 100_000
 MOST_STEPS = 10**12
 MOST_JOBS = 256
 MOST_SEED = 2**64 - 1
+DEFAULT_FILE = Path("fuzz-failure.json")
+SEARCH = ("policy", "only", "steps", "seconds", "seed", "jobs", "save")
+"""The options of a search; None where not given."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--steps", metavar="N", type=int, help=f"stop after so many steps (default {DEFAULT_STEPS})"
     )
     extent.add_argument("--seconds", metavar="S", type=float, help="stop after so much time")
-    parser.add_argument("--seed", metavar="X", type=int, default=0, help="default: %(default)s")
+    parser.add_argument("--seed", metavar="X", type=int, help="default: 0")
     parser.add_argument(
         "--jobs", metavar="J", type=int, help="processes (default: one per usable core)"
     )
@@ -59,8 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--save",
         metavar="FILE",
         type=Path,
-        default=Path("fuzz-failure.json"),
-        help="where a failure is written (default: %(default)s)",
+        help=f"where a failure is written (default: {DEFAULT_FILE})",
     )
     parser.add_argument("--replay", metavar="FILE", type=Path, help="show a saved failure again")
 
@@ -68,6 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Fuzz and report; or show a saved failure."""
     if arguments.replay is not None:
+        given = [name for name in SEARCH if getattr(arguments, name) is not None]
+        if given:
+            raise UsageError(f"--replay shows a saved failure: --{given[0]} does not go with it")
         return _replay(arguments.replay)
     name = arguments.policy or RECOMMENDED.name
     if name not in POLICIES:
@@ -76,17 +81,19 @@ def run(arguments: argparse.Namespace) -> int:
         if invariant not in IDS:
             raise unknown("invariant", invariant, list(IDS))
     limits, jobs = _limits(arguments), _jobs(arguments.jobs)
-    if not 0 <= arguments.seed <= MOST_SEED:
-        raise UsageError(f"--seed {arguments.seed} is illegal; legal: 0 to {MOST_SEED}")
-    if not arguments.save.parent.is_dir() or arguments.save.is_dir():
-        raise UsageError(f"--save {arguments.save} is illegal; legal: a file in an existing folder")
+    seed = arguments.seed or 0
+    if not 0 <= seed <= MOST_SEED:
+        raise UsageError(f"--seed {seed} is illegal; legal: 0 to {MOST_SEED}")
+    path = arguments.save or DEFAULT_FILE
+    if not path.parent.is_dir() or path.is_dir():
+        raise UsageError(f"--save {path} is illegal; legal: a file in an existing folder")
     goal = Goal(POLICIES[name], frozenset(arguments.only or IDS))
     with _progress(name, limits) as progress:
         try:
-            result = fuzz(goal, arguments.seed, limits, jobs, progress)
+            result = fuzz(goal, seed, limits, jobs, progress)
         except BrokenProcessPool as error:
             raise UsageError("a worker process was killed; try fewer --jobs") from error
-    return _report(name, arguments.seed, result, arguments.save)
+    return _report(name, seed, result, path)
 
 
 def _limits(arguments: argparse.Namespace) -> Limits:
@@ -152,6 +159,10 @@ def _replay(path: Path) -> int:
     failure = load(path)
     try:
         print(show(failure))
+    except LacksAnswers as reason:
+        raise UsageError(
+            f"{path} is damaged, or of another version of the model: {reason}; run fuzz again"
+        ) from None
     except NotReproduced as reason:
         print(f"{path} does not fail any more: {reason}")
         return EXIT_PROVED

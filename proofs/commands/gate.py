@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from proofs.errors import EXIT_PROVED, EXIT_UNDECIDED, EXIT_USAGE, EXIT_VIOLATED
 EXAMPLES = (
     "examples:\n"
     "  python -m proofs gate vllm/v1/core/sched/scheduler.py\n"
+    "  python -m proofs gate --base HEAD FILE          against the last commit, as the hook does\n"
     "  python -m proofs gate --base origin/main --baseline accepted.toml FILE\n"
     "\n"
     "It checks the file (check --source) and, with --base, shows what changed against the\n"
@@ -23,6 +25,8 @@ SCHEDULER = "scheduler.py"
 SIBLINGS = ("async_scheduler.py",)
 """Files a scheduler is loaded with: a change in one is a change of the scheduler."""
 GIT_SECONDS = 30
+HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""What git tells a hook, and would believe more than the folder it is asked about."""
 
 Run = Callable[[Sequence[str]], int]
 
@@ -87,26 +91,34 @@ def base_of(file: Path, reference: str) -> str | None:
     """
     if reference.startswith("-"):
         raise UsageError(f"--base {reference} is not a git reference")
-    status, said = _git(file.parent, "merge-base", reference, "HEAD")
+    status, prefix = _git(file.parent, "rev-parse", "--show-prefix")
     if status != 0:
-        raise UsageError(
-            f"no merge base of {reference} and HEAD: {said or 'no common history'}; "
-            "fetch the whole history (actions/checkout: fetch-depth: 0)"
-        )
-    revision = said.split()[0]
-    _, prefix = _git(file.parent, "rev-parse", "--show-prefix")
+        raise UsageError(f"{file} lies in no git checkout: {prefix}")
     inside = f"{prefix}{file.name}"
-    exists, _ = _git(file.parent, "cat-file", "-e", f"{revision}:{inside}")
-    if exists != 0:
+    is_empty = _git(file.parent, "rev-parse", "--quiet", "--verify", "HEAD")[0] != 0
+    revision = "" if is_empty else _merge_base(file.parent, reference)
+    if is_empty or _git(file.parent, "cat-file", "-e", f"{revision}:{inside}")[0] != 0:
         print(f"{file} is new: there is nothing to compare it with", file=sys.stderr)
         return None
     return f"{revision}:{inside}"
 
 
+def _merge_base(folder: Path, reference: str) -> str:
+    status, said = _git(folder, "merge-base", reference, "HEAD")
+    if status != 0:
+        raise UsageError(
+            f"no merge base of {reference} and HEAD: {said or 'no common history'}; "
+            "fetch the whole history (actions/checkout: fetch-depth: 0)"
+        )
+    return said.split()[0]
+
+
 def _git(folder: Path, *arguments: str) -> tuple[int, str]:
+    environment = {name: os.environ[name] for name in os.environ if name not in HOOK}
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments],
+            env=environment,
             capture_output=True,
             text=True,
             timeout=GIT_SECONDS,

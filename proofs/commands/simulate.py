@@ -10,7 +10,7 @@ from proofs.errors import UsageError
 EXAMPLES = (
     "examples:\n"
     "  python -m proofs simulate\n"
-    "  python -m proofs simulate --ranks 4 --steps 800 --output ranks4.svg\n"
+    "  python -m proofs simulate --ranks 8 --steps 800 --qps 1,2,4 --output ranks8.svg\n"
     "  python -m proofs simulate --qps 0.5,1,2 --full-ms 20 --piecewise-ms 35"
 )
 
@@ -26,5 +26,3 @@ def run(arguments: argparse.Namespace) -> int:
         return simulate.run(arguments)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    except OSError as error:
-        raise UsageError(f"cannot write {arguments.output}: {error.strerror}") from error

@@ -10,6 +10,7 @@ from typing import Any
 
 from proofs.conform.engine import VARIABLE, find
 from proofs.conform.releases import release_of
+from proofs.documents import open_ordinary
 from proofs.errors import EXIT_PROVED, EXIT_VIOLATED, UsageError
 from proofs.recorder.exercise import DEFAULTS
 from proofs.recorder.lines import FORMAT
@@ -138,7 +139,7 @@ def _emit(arguments: argparse.Namespace) -> int:
 def _is_recording(path: Path) -> bool:
     """A recording's first line says so; a saved trace is one document."""
     try:
-        with path.open("rb") as file:
+        with open_ordinary(path) as file:
             return FORMAT.encode() in file.readline(4096)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from model.policies import POLICIES
 from proofs.fuzz.execution import BY_CATALOGUE, Breach, Execution, Failure
-from proofs.replay import NotReproduced, replay
+from proofs.replay import LacksAnswers, NotReproduced, replay
 from proofs.report.trace_text import render
 from proofs.scenario import AnswersExhausted, Arrival, RecordedWorld, Scenario
 
@@ -14,6 +14,7 @@ def show(failure: Failure) -> str:
 
     Raises:
         NotReproduced: the promise is kept now.
+        LacksAnswers: the scenario is not whole, which says nothing about the promise.
     """
     if failure.seen_by == BY_CATALOGUE:
         return render(replay(failure.scenario, failure.invariant))
@@ -30,7 +31,7 @@ def run_again(scenario: Scenario, invariant: str) -> Breach | None:
     """Play a scenario with the runner attached, up to the first breach of ``invariant``.
 
     Raises:
-        NotReproduced: it asks for answers the scenario lacks.
+        LacksAnswers: the scenario is not whole.
     """
     worlds = [RecordedWorld(answers) for answers in scenario.answers]
     execution = Execution(scenario.config, POLICIES[scenario.policy], worlds, only=(invariant,))
@@ -49,7 +50,8 @@ def run_again(scenario: Scenario, invariant: str) -> Breach | None:
         try:
             breach = execution.advance()
         except AnswersExhausted as error:
-            raise NotReproduced("the scenario lacks an answer the model asks for") from error
+            problem = f"step {number} asks for an answer it does not have: {error}"
+            raise LacksAnswers(problem) from None
         if breach is not None:
             return breach
     return None

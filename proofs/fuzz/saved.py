@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from model.policies import POLICIES
+from proofs.documents import is_version, read_bounded
 from proofs.errors import UsageError
 from proofs.fuzz.execution import BY_CATALOGUE, BY_RUNNER, Failure
 from proofs.report.files import write_whole
@@ -21,8 +22,14 @@ LARGEST = 2**20
 MOST_STEPS = 10_000
 MOST_TOKENS = 2**16
 """Bound on every number in a file: the runner allocates buffers of these sizes."""
-ANSWERS = {"prefix_hit": 1, "connector_match": 2, "load_finished": 1, "sample": 3, "draft": 1}
-"""What the world answers → how many values the answer has."""
+ANSWERS: dict[str, tuple[type, ...]] = {
+    "prefix_hit": (int,),
+    "connector_match": (int, bool),
+    "load_finished": (bool,),
+    "sample": (int, int, int),
+    "draft": (int,),
+}
+"""What the world answers → the types of its values."""
 
 
 def save(failure: Failure, path: Path) -> None:
@@ -48,13 +55,7 @@ def load(path: Path) -> Failure:
     Raises:
         UsageError: it cannot be read, is too long, or holds no failure of this version.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    if len(content) > LARGEST:
-        raise UsageError(f"{path} is longer than {LARGEST // 2**20} MB: not a saved failure")
+    content = read_bounded(path, LARGEST, "a saved failure")
     try:
         data = json.loads(content)
     except RecursionError:
@@ -65,7 +66,7 @@ def load(path: Path) -> Failure:
         ) from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise UsageError(f'{path} is not a saved failure: it does not say "format": "{FORMAT}"')
-    if data.get("schema") != SCHEMA:
+    if not is_version(data.get("schema"), SCHEMA):
         raise UsageError(
             f"{path} is a failure of schema {str(data.get('schema'))[:20]}; this program reads "
             f"{SCHEMA}: run fuzz again to save it"
@@ -103,6 +104,10 @@ def _check_arrivals(raw: Any) -> None:
         for name in numbers:
             _require(_is_number(arrival.get(name)), f"an arrival's {name} is not a number in range")
     _require(_is_number(raw.get("num_steps")), "num_steps is not a number in range")
+    _require(isinstance(raw.get("aborts"), list), "aborts is not a list")
+    for abort in raw["aborts"]:
+        sound = isinstance(abort, list) and len(abort) == 2 and _is_number(abort[0])
+        _require(sound and isinstance(abort[1], str), f"{abort!r} is no abort")
 
 
 def _check(scenario: Scenario) -> None:
@@ -120,6 +125,11 @@ def _check(scenario: Scenario) -> None:
     _require(len(set(names)) == len(names), "two requests have the same request_id")
     when = [arrival.step for arrival in scenario.arrivals]
     _require(when == sorted(when), "the arrivals are not in order")
+    _require(max(when, default=0) < scenario.num_steps, "an arrival after the last step")
+    arrived = dict(zip(names, when, strict=True))
+    for step, name in scenario.aborts:
+        _require(name in arrived, f"an abort of an unknown request {name!r}")
+        _require(arrived[name] <= step < scenario.num_steps, f"an abort of {name!r} out of time")
     for arrival in scenario.arrivals:
         room = scenario.config.max_model_len - 1
         _require(1 <= arrival.num_prompt_tokens <= room, "an illegal number of prompt tokens")
@@ -129,9 +139,9 @@ def _check(scenario: Scenario) -> None:
         sound = isinstance(answer, tuple) and len(answer) > 0 and isinstance(answer[0], str)
         _require(sound, f"{answer!r} is no answer")
         kind, *values = answer
-        _require(ANSWERS.get(kind) == len(values), f"{answer!r} is no answer")
+        _require(ANSWERS.get(kind) == tuple(map(type, values)), f"{answer!r} is no answer")
         for value in values:
-            _require(isinstance(value, bool) or _is_number(value), f"{answer!r} is no answer")
+            _require(0 <= value <= MOST_TOKENS, f"{answer!r} is no answer")
 
 
 def _is_number(value: Any) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+from proofs.documents import is_version, open_ordinary
 from proofs.errors import UsageError
 from proofs.recorder import lines
 from proofs.recorder.lines import ARRIVAL, ASKED, STATE, STATUSES, Line
@@ -35,7 +37,7 @@ def read(path: Path, partial: bool = False) -> Iterator[Line]:
             the message names the line by its number in the file.
     """
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
+        with io.TextIOWrapper(open_ordinary(path), encoding="utf-8", newline="\n") as file:
             yield from _lines(iter(lambda: file.readline(LONGEST + 1), ""), path, partial)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
@@ -102,7 +104,7 @@ def _line(text: str, first: bool) -> Line:
 def _header(line: Line) -> None:
     if line.get("format") != lines.FORMAT:
         raise Damaged(f'not a recording: it does not say "format": "{lines.FORMAT}"')
-    if line.get("schema") != lines.SCHEMA:
+    if not is_version(line.get("schema"), lines.SCHEMA):
         raise Damaged(
             f"a recording of schema {str(line.get('schema'))[:20]}; this program reads "
             f"{lines.SCHEMA}"

@@ -70,6 +70,8 @@ def writable(path: Path) -> None:
         raise UsageError(f"cannot write {path}: no folder {folder}; create it or name another")
     if path.is_dir():
         raise UsageError(f"cannot write {path}: it is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"cannot write {path}: it is no ordinary file; name another")
     if not os.access(folder, os.W_OK):
         raise UsageError(f"cannot write {path}: no permission to write in {folder}")
 

@@ -35,9 +35,11 @@ def is_fancy(stream: TextIO) -> bool:
 
 
 def width_of(stream: TextIO) -> int | None:
-    """Columns of a terminal; None where nobody wraps (a file, a pipe)."""
+    """Columns of a terminal, or ``COLUMNS``; None where nobody wraps (a file, a pipe)."""
     console = Console(file=stream)
-    return console.width if console.is_terminal else None
+    if console.is_terminal or re.fullmatch(r"[1-9][0-9]{0,5}", os.environ.get("COLUMNS", "")):
+        return console.width
+    return None
 
 
 def wrap(text: str, width: int | None) -> str:

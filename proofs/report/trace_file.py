@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
+from proofs.documents import is_version, read_bounded
 from proofs.errors import UsageError
 from proofs.report.files import write_whole
 from proofs.trace import RequestLine, Trace, TraceStep, Violation
@@ -73,7 +74,7 @@ def loads(text: str, name: str) -> Trace:
             else f'it does not say "format": "{FORMAT}"'
         )
         raise UsageError(f"{name} is not a trace file: {hint}")
-    if data.get("schema") != SCHEMA:
+    if not is_version(data.get("schema"), SCHEMA):
         raise UsageError(
             f"{name} is a trace of schema {str(data.get('schema'))[:20]}; this program reads "
             f"{SCHEMA}: use the version of schedproof that wrote it, or save it again"
@@ -136,14 +137,7 @@ def _printable(value: Any) -> Any:
 
 def _bounded(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    if len(content) > LARGEST:
-        raise UsageError(f"{path} is longer than {LARGEST // 2**20} MB: not a trace file")
-    try:
-        return content.decode("utf-8")
+        return read_bounded(path, LARGEST, "a trace file").decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not a trace file: not UTF-8 text") from None
 

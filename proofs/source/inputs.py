@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from proofs.documents import open_ordinary
 from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.fetch import FOLDER, KEPT, SCHEDULER
 from proofs.source.gate import MAX_BYTES
@@ -49,7 +50,7 @@ def read_source(given: str) -> Source:
     if path.is_file():
         return _in_folder(given, path)
     if path.exists():
-        raise SourceError(f"{given}: not a regular file")
+        raise SourceError(f"{given}: it is no ordinary file")
     revision, colon, inside = given.partition(":")
     if colon and revision and inside:
         return _revision(revision, inside, Path.cwd())
@@ -178,7 +179,7 @@ def _modules(content: str, folder: str) -> dict[str, bool]:
 
 def _read(file: Path) -> str:
     try:
-        with file.open("rb") as opened:
+        with open_ordinary(file) as opened:
             return _decoded(str(file), opened.read(MAX_BYTES + 1))
     except OSError as error:
         raise SourceError(f"{file}: cannot be read: {error.strerror or error}") from None

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from proofs.source.differences import DiffReport
@@ -92,12 +93,15 @@ def check_in_sandbox(
 
 def _checked(job: Job, limit: Limit | None) -> SourceReport:
     """One child's report."""
+    started = perf_counter()
 
     def refused(why: str) -> SourceReport:
         return SourceReport(job.name, job.version, (), Statistics(), rejected=f"rejected: {why}")
 
     def stopped(why: str) -> SourceReport:
-        return undecided(job.name, None if job.base else job.version, job.modes, why)
+        version = None if job.base else job.version
+        report = undecided(job.name, version, job.modes, why)
+        return replace(report, statistics=Statistics(perf_counter() - started))
 
     work = _Work("job", asdict(job), job.name, refused, stopped, SourceReport.from_json)
     return _in_child(work, limit or Limit())

@@ -111,5 +111,5 @@ def test_a_bad_file_is_refused_in_one_line(text: str, told: str, tmp_path: Path)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read the baseline"):
+    with pytest.raises(UsageError, match=r"cannot read .*none\.toml"):
         baseline.load(tmp_path / "none.toml")

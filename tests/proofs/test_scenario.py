@@ -53,6 +53,8 @@ def test_missing_answers_are_not_a_violation() -> None:
     ("change", "message"),
     [
         ({"version": 99}, "version 99"),
+        ({"version": True}, "version True"),
+        ({"config": {}}, "damaged saved execution: no knob max_model_len, num_spec_tokens"),
         ({"config": {"max_model_len": 0}}, "max_model_len = 0 is illegal"),
         ({"config": {"nonsense": 1}}, "unknown knob 'nonsense'"),
         ({"arrivals": [{"step": 0}]}, "damaged"),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
 from model.dp import CostModel
+from proofs.cli import main
+from proofs.commands.simulate import EXAMPLES
+from proofs.errors import UsageError
 from proofs.simulate import AFTER, BEFORE, Settings, add_arguments, run, simulate
-from proofs.simulate_plot import Curve, line_chart, tick_size, write_atomically
+from proofs.simulate_plot import Curve, line_chart, tick_size
 
 SMALL = Settings(ranks=4, steps=800)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -44,11 +48,17 @@ def test_the_same_seed_gives_the_same_point() -> None:
     [
         ({"ranks": 0}, r"ranks = 0 is illegal; legal: 1 to 256\."),
         ({"ranks": 257}, r"ranks = 257 is illegal"),
-        ({"steps": 10}, r"steps = 10 is illegal; legal: 200 or more\."),
-        ({"seed": -1}, r"seed = -1 is illegal; legal: 0 or more\."),
-        ({"qps": ()}, "qps"),
-        ({"qps": (0.0,)}, "qps"),
+        ({"steps": 199}, r"steps = 199 is illegal; legal: 200 to 1000000\."),
+        ({"steps": 1_000_001}, "steps = 1000001 is illegal"),
+        ({"seed": -1}, r"seed = -1 is illegal; legal: 0 to 18446744073709551615\."),
+        ({"seed": 2**64}, "seed"),
+        ({"qps": ()}, "qps is illegal; legal: 1 to 64 loads, ascending"),
+        ({"qps": tuple(range(1, 66))}, "1 to 64 loads"),
+        ({"qps": (0.0,)}, r"qps = 0.0 is illegal; legal: 0.001 to 1000.0\."),
+        ({"qps": (1e-300,)}, "qps"),
+        ({"qps": (1e308,)}, "qps"),
         ({"qps": (float("inf"),)}, "qps"),
+        ({"qps": (1.0, float("nan"))}, "qps"),
         ({"qps": (2.0, 1.0)}, "ascending"),
         ({"qps": (2.0, 2.0)}, "ascending"),
     ],
@@ -78,13 +88,51 @@ def test_the_command_prints_a_table_and_writes_a_plot(
     assert description is not None and "53962: " in (description.text or "")
 
 
-def test_a_plot_that_cannot_be_written_is_refused_before_the_simulation(tmp_path: Path) -> None:
-    for path in (tmp_path / "missing" / "plot.svg", tmp_path):
-        parser = argparse.ArgumentParser()
-        add_arguments(parser)
-        arguments = parser.parse_args(["--steps", str(10**9), "--output", str(path)])
-        with pytest.raises(ValueError, match="legal: a file in an existing folder"):
-            run(arguments)
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("missing/plot.svg", "no folder"),
+        ("folder.svg", "it is a folder"),
+        ("pipe.svg", "no ordinary file"),
+        ("plot.png", r"legal: a name that ends in \.svg"),
+        ("plot", r"legal: a name that ends in \.svg"),
+    ],
+)
+def test_a_plot_that_cannot_be_written_is_refused_before_the_simulation(
+    tmp_path: Path, output: str, told: str
+) -> None:
+    (tmp_path / "folder.svg").mkdir()
+    os.mkfifo(tmp_path / "pipe.svg")
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    arguments = parser.parse_args(["--steps", "1000000", "--output", str(tmp_path / output)])
+    with pytest.raises((ValueError, UsageError), match=told):
+        run(arguments)
+
+
+@pytest.mark.parametrize(
+    "free", [["full", "per-token"], ["full", "piecewise", "none", "per-token"]]
+)
+def test_a_step_that_costs_nothing_changes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], free: list[str]
+) -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    costs = [part for name in free for part in (f"--{name}-ms", "0")]
+    small = ["--ranks", "1", "--steps", "200", "--qps", "0.001,1"]
+    plot = tmp_path / "plot.svg"
+    assert run(parser.parse_args([*small, *costs, "--output", str(plot)])) == 0
+    assert "n/a" in capsys.readouterr().out
+    ElementTree.fromstring(plot.read_text(encoding="utf-8"))
+
+
+def test_the_example_of_the_help_shows_the_effect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (example,) = [line for line in EXAMPLES.splitlines() if "--ranks" in line]
+    monkeypatch.chdir(tmp_path)
+    assert main(example.split()[3:]) == 0
+    assert "-83" in capsys.readouterr().out
 
 
 def test_the_costs_and_loads_of_the_command_line_are_the_ones_simulated(
@@ -100,9 +148,9 @@ def test_the_costs_and_loads_of_the_command_line_are_the_ones_simulated(
 
 
 @pytest.mark.parametrize("name", ["full_ms", "piecewise_ms", "none_ms", "per_token_ms"])
-@pytest.mark.parametrize("cost", [-1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("cost", [-1.0, 10_001.0, 1e308, float("nan"), float("inf")])
 def test_a_cost_is_a_number_of_milliseconds(name: str, cost: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} = .* is illegal; legal: 0 or more"):
+    with pytest.raises(ValueError, match=f"{name} = .* is illegal; legal: 0 to 10000 milliseconds"):
         CostModel(**{name: cost})
 
 
@@ -114,19 +162,3 @@ def test_a_chart_survives_one_load_special_characters_and_missing_values() -> No
 
 def test_ticks_are_round_numbers() -> None:
     assert [tick_size(largest) for largest in (1.0, 15.0, 90.0, 100.0)] == [0.2, 5.0, 20.0, 20.0]
-
-
-def test_a_failed_write_leaves_the_old_file_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plot = tmp_path / "plot.svg"
-    plot.write_text("old")
-
-    def refuse(source: object, target: object) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr("proofs.simulate_plot.os.replace", refuse)
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(plot, "new")
-    assert plot.read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["plot.svg"]

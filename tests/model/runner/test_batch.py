@@ -58,6 +58,56 @@ def test_a_new_request_takes_the_lowest_hole() -> None:
     assert names(batch) == ["d", "b", "c"]
 
 
+SIX = Config.checked(max_model_len=32, max_num_seqs=6, block_size=4, num_gpu_blocks=16)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "rows"),
+    [
+        # ``_register_add_request`` pops the lowest removed index: e takes row 0, and d, the last,
+        # moves into row 2.
+        ("abcd", "bde", "ebd"),
+        ("abcde", "bdefg", "fbgde"),
+        # ``condense``: the largest occupied index goes to the smallest empty one, again and again.
+        ("abcdef", "bdef", "fbed"),
+        ("abcdef", "def", "fed"),
+        ("abcdef", "cf", "fc"),
+        # Holes at the end are cut off, not filled.
+        ("abcdef", "bcdf", "fbcd"),
+        ("abcdef", "abcd", "abcd"),
+        ("abcdef", "abce", "abce"),
+        # Holes left over by new requests are condensed: g takes 0, then f moves to 2.
+        ("abcdef", "bdefg", "gbfde"),
+        # Without holes new requests go to the end, in the scheduler's order.
+        ("ab", "bdac", "abdc"),
+    ],
+)
+def test_rows_are_filled_and_condensed_as_in_gpu_input_batch(
+    before: str, now: str, rows: str
+) -> None:
+    made = {name: request(name) for name in "abcdefg"}
+    batch = PersistentBatch(SIX)
+    batch.update(step(*(made[name] for name in before)))
+    batch.update(step(*(made[name] for name in now)))
+    assert "".join(names(batch)) == rows
+    assert [row.index for row in batch.rows] == list(range(len(rows)))
+    for row in batch.rows:
+        assert batch.block_table[row.index, 0] == row.block_ids[0]
+
+
+@pytest.mark.parametrize("preempted", [False, True])
+def test_new_requests_enter_before_returning_ones(preempted: bool) -> None:
+    """``_update_states``: ``scheduled_new_reqs`` first, then ``scheduled_cached_reqs``."""
+    a, b, c = (request(name) for name in "abc")
+    batch = PersistentBatch(SIX)
+    batch.update(step(a, b))
+    a.num_preemptions = int(preempted)
+    batch.update(step(b, preempted=(a,) if preempted else ()))
+    assert names(batch) == ["b"]
+    batch.update(step(b, a, c))
+    assert names(batch) == ["b", "c", "a"]
+
+
 def test_an_unscheduled_request_keeps_its_blocks_and_a_preempted_one_does_not() -> None:
     a, b = request("a", 3), request("b", 3)
     batch = PersistentBatch(CONFIG)

@@ -8,10 +8,10 @@ import pytest
 from model.policies import RECOMMENDED
 from model.request import Request
 from model.runner.__main__ import main
-from model.runner.batch import PersistentBatch
+from model.runner.batch import Ints, PersistentBatch
 from model.runner.cuda import CudaDevice, GraphedDevice
 from model.runner.cudagraph import Dispatch, Dispatcher, Mode
-from model.runner.device import Weights
+from model.runner.device import VOCAB, DeviceStep, Weights
 from model.runner.errors import Miscounted
 from model.runner.exercise import CONFIG, Resuming, decode_step, exercise
 from model.runner.inputs import BatchInputs, InputPreparer
@@ -52,6 +52,33 @@ def test_greedy_rejection_keeps_drafts_up_to_the_first_wrong_one() -> None:
     assert accepted_tokens(greedy, np.array([5, 9, 7])) == [5, 6]
     assert accepted_tokens(greedy, np.array([PLACEHOLDER] * 3)) == [5]
     assert accepted_tokens(greedy[:1], np.array([], np.int64)) == [5]
+
+
+def test_a_placeholder_is_never_accepted_whatever_the_model_chooses() -> None:
+    """``PLACEHOLDER_TOKEN_ID`` of ``vllm/v1/sample/rejection_sampler.py``."""
+    assert PLACEHOLDER == -1
+    for token in range(VOCAB):
+        chosen = np.full(3, token)
+        assert accepted_tokens(chosen, np.full(2, PLACEHOLDER)) == [token]
+
+
+class Listening(NumpyDevice):
+    """Keeps the token ids of every step."""
+
+    def forward(self, step: DeviceStep, dispatch: Dispatch) -> Ints:
+        self.input_ids = step.input_ids.tolist()
+        return super().forward(step, dispatch)
+
+
+def test_padded_rows_carry_the_placeholder() -> None:
+    device = Listening(CONFIG, WEIGHTS)
+    tokens = TokenSource(CONFIG, WEIGHTS, device)
+    engine = RunnerEngine(CONFIG, RECOMMENDED, Resuming(), tokens=tokens)
+    request = Request("resumed", 8, 20, arrival_time=1)
+    engine.add_request(request)
+    engine.step()
+    assert device.input_ids == [tokens.prompt_tokens(request)[-1], -1, -1, -1]
+    assert tokens.num_accepted == 0
 
 
 def test_tokens_are_those_of_plain_greedy_decoding() -> None:

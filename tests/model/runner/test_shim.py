@@ -13,9 +13,11 @@ from model.environment import Quiet, Sample
 from model.policies import POLICIES, RECOMMENDED
 from model.request import Request, RequestStatus
 from model.runner.checks import check_sample
+from model.runner.cudagraph import Shape
 from model.runner.errors import (
     BufferOverrun,
     Miscounted,
+    MixedShapes,
     NoRows,
     NoSlot,
     NothingSampled,
@@ -76,6 +78,30 @@ def test_what_a_row_must_not_be(error: type[RunnerError], broken: Callable[[], S
 def test_a_share_in_order_passes() -> None:
     execute(share(4, 3, computed=7, prompt=8))
     execute(share(4, 3, computed=27, prompt=28))
+
+
+@pytest.mark.parametrize(("chunk", "uniform"), [(4, True), (3, False)])
+def test_the_shape_is_that_of_all_rows(chunk: int, uniform: bool) -> None:
+    runner = Runner(CONFIG)
+    shares = (
+        share(4, 3, computed=7, prompt=8),
+        share(chunk, 0, computed=0, prompt=20, samples=False),
+    )
+    runner.execute(SchedulerOutput(shares, ()))
+    assert runner.shape == Shape(4 + chunk, uniform)
+    runner.execute(SchedulerOutput((), ()))
+    assert runner.shape == runner.dispatcher.dummy, "an idle rank runs the dummy again"
+
+
+@pytest.mark.parametrize("drafts", [2, 4])
+def test_a_decode_of_any_other_width_is_odd(drafts: int) -> None:
+    runner = Runner(replace(CONFIG, async_scheduling=True))
+    decode = share(1 + drafts, drafts, computed=7, prompt=8)
+    decode.request.num_output_placeholders = 1 + drafts
+    runner.execute(SchedulerOutput((decode,), ()))
+    runner.check_uniform(group_has_prefill=True)
+    with pytest.raises(MixedShapes, match="uniform-decode: request victim, row 0"):
+        runner.check_uniform(group_has_prefill=False)
 
 
 def test_rows_for_a_finished_request_are_refused() -> None:

@@ -89,6 +89,39 @@ def test_a_scheduler_and_its_sibling_are_one(checkout: Path) -> None:
     assert schedulers([str(sibling), str(file)]) == [file]
 
 
+def test_the_last_commit_is_a_base(checkout: Path) -> None:
+    last = _git(checkout, "rev-parse", "HEAD")
+    assert base_of(checkout / INSIDE, "HEAD") == f"{last}:{INSIDE}"
+
+
+def test_before_the_first_commit_every_file_is_new(tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-q")
+    assert base_of(tmp_path / "scheduler.py", "HEAD") is None
+
+
+def test_outside_a_checkout_there_is_no_base(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="lies in no git checkout"):
+        base_of(tmp_path / "scheduler.py", "HEAD")
+
+
+def test_in_a_hook_of_a_linked_worktree_the_file_is_found(
+    checkout: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """There git sets ``GIT_DIR``, and any folder then seems to be the top of the checkout."""
+    linked = tmp_path_factory.mktemp("linked") / "tree"
+    _git(checkout, "worktree", "add", "-q", "-b", "other", str(linked))
+    hook = checkout / ".git" / "hooks" / "pre-commit"
+    found = "import sys; from pathlib import Path; from proofs.commands.gate import base_of; "
+    found += f"print(base_of(Path({INSIDE!r}), 'HEAD'), file=open({str(linked / 'said')!r}, 'w'))"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -c "{found}"\n')
+    hook.chmod(0o755)
+    last = _git(linked, "rev-parse", "HEAD")
+    (linked / INSIDE).write_text("# staged\n")
+    _git(linked, "commit", "-qam", "staged")
+    assert (linked / "said").read_text().strip() == f"{last}:{INSIDE}"
+
+
 @pytest.mark.parametrize("reference", ["nowhere", "--output=x"])
 def test_a_bad_reference_is_refused_in_one_line(checkout: Path, reference: str) -> None:
     with pytest.raises(UsageError) as refused:
@@ -132,6 +165,7 @@ def test_the_action_pastes_no_input_into_a_script() -> None:
 def test_the_hook_runs_a_command_that_exists() -> None:
     (hook,) = YAML(typ="safe").load(ROOT / ".pre-commit-hooks.yaml")
     script, command = hook["entry"].split()  # no "python -m": the checkout would come first
+    assert hook["args"] == ["--base", "HEAD"]
     assert script in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert command in COMMANDS
     assert {"id", "name", "entry", "language", "files"} <= hook.keys()

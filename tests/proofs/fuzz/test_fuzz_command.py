@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from proofs.errors import UsageError
 from proofs.fuzz import saved
 from proofs.fuzz.again import run_again, show
 from proofs.fuzz.execution import BY_CATALOGUE, BY_RUNNER, Failure
-from proofs.replay import NotReproduced
+from proofs.replay import LacksAnswers, NotReproduced
 from proofs.scenario import Arrival, Scenario
 from spec.config import Config
 
@@ -88,10 +89,25 @@ def test_a_saved_failure_that_was_repaired_is_status_0(
         (["fuzz", "--only", "progres"], "unknown invariant 'progres'; did you mean progress"),
         (["fuzz", "--save", "/nowhere/f.json"], "--save /nowhere/f.json is illegal"),
         (["fuzz", "--replay", "/nowhere/f.json"], "cannot read /nowhere/f.json"),
+        (["fuzz", "--replay", "f", "--policy", "none"], "--policy does not go with it"),
+        (["fuzz", "--replay", "f", "--seed", "4"], "--seed does not go with it"),
+        (["fuzz", "--replay", "f", "--seed", "0"], "--seed does not go with it"),
+        (["fuzz", "--replay", "f", "--only", "progress"], "--only does not go with it"),
+        (["fuzz", "--replay", "f", "--steps", "4"], "--steps does not go with it"),
+        (["fuzz", "--replay", "f", "--seconds", "4"], "--seconds does not go with it"),
+        (["fuzz", "--replay", "f", "--jobs", "4"], "--jobs does not go with it"),
+        (["fuzz", "--replay", "f", "--save", "g"], "--save does not go with it"),
         (["simulate", "--ranks", "0"], "ranks = 0 is illegal; legal: 1 to 256."),
         (["simulate", "--steps", "1"], "steps = 1 is illegal"),
         (["simulate", "--seed", "-1"], "seed = -1 is illegal"),
-        (["simulate", "--output", "/nowhere/p.svg"], "legal: a file in an existing folder"),
+        (["simulate", "--steps", "9" * 17], "is illegal; legal: 200 to 1000000."),
+        (["simulate", "--qps", "1e-300"], "qps = 1e-300 is illegal; legal: 0.001 to 1000.0."),
+        (["simulate", "--qps", "1e308"], "qps = 1e+308 is illegal"),
+        (["simulate", "--qps", "1,,2"], "'1,,2' is not a list like 1,2,4.5"),
+        (["simulate", "--full-ms", "-1"], "full_ms = -1 is illegal; legal: 0 to 10000 mill"),
+        (["simulate", "--none-ms", "1e308"], "none_ms = 1e+308 is illegal"),
+        (["simulate", "--output", "/nowhere/p.svg"], "no folder /nowhere"),
+        (["simulate", "--output", "p.png"], "legal: a name that ends in .svg"),
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(
@@ -126,7 +142,7 @@ def test_a_failure_only_the_runner_sees_is_told_as_such() -> None:
 
 def test_a_scenario_that_lacks_answers_is_not_a_failure() -> None:
     scenario = Scenario(Config(), "54028", 1, (Arrival(0, "A", 2, 1),))
-    with pytest.raises(NotReproduced, match="lacks an answer"):
+    with pytest.raises(LacksAnswers, match="prefix_hit asked, nothing recorded"):
         run_again(scenario, "progress")
 
 
@@ -160,6 +176,13 @@ ARRIVAL = {
 }
 
 
+CONFIG = asdict(FAILURE.scenario.config)
+
+
+def without(knob: str) -> dict[str, Any]:
+    return {name: value for name, value in CONFIG.items() if name != knob}
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -171,6 +194,11 @@ ARRIVAL = {
         (b"{}", "does not say"),
         (b" " * (saved.LARGEST + 1), "longer than 1 MB"),
         (changed(schema=2), "is a failure of schema 2; this program reads 1"),
+        (changed(schema=True), "is a failure of schema True"),
+        (changed(schema=1.0), "is a failure of schema 1.0"),
+        (changed(schema="1"), "is a failure of schema 1"),
+        (changed(scenario__version=True), "version True"),
+        (changed(scenario__version=1.0), "version 1.0"),
         (changed(format="schedproof-trace"), "does not say"),
         (changed(invariant="progres"), "unknown invariant"),
         (changed(seen_by="me"), "unknown observer"),
@@ -180,9 +208,15 @@ ARRIVAL = {
         (changed(scenario__policy="nobody"), "unknown policy 'nobody'"),
         (changed(scenario__num_steps=10**9), "num_steps"),
         (changed(scenario__num_steps="x"), "num_steps"),
-        (changed(scenario__config={"max_model_len": 1}), "max_model_len = 1 is illegal"),
-        (changed(scenario__config={"max_model_len": 10**12}), "is larger than"),
-        (changed(scenario__config={"num_gpu_blocks": 10**12}), "is larger than"),
+        (changed(scenario__config=CONFIG | {"max_model_len": 1}), "max_model_len = 1 is illegal"),
+        (changed(scenario__config=CONFIG | {"max_model_len": 10**12}), "is larger than"),
+        (changed(scenario__config=CONFIG | {"num_gpu_blocks": 10**12}), "is larger than"),
+        (
+            changed(scenario__config=CONFIG | {"block_size": True}),
+            "block_size = True is not a whole",
+        ),
+        (changed(scenario__config=without("block_size")), "no knob block_size"),
+        (changed(scenario__config=without("exempt_only_request")), "no knob exempt_only_request"),
         (changed(scenario__config=7), "damaged"),
         (changed(scenario__arrivals=[7]), "an arrival is not an object"),
         (changed(scenario__arrivals=[{**ARRIVAL, "max_tokens": "x"}]), "max_tokens"),
@@ -195,7 +229,19 @@ ARRIVAL = {
         (changed(scenario__answers=[[["oracle", 1]]]), "is no answer"),
         (changed(scenario__answers=[[["draft", "x"]]]), "is no answer"),
         (changed(scenario__answers=[[7]]), "is no answer"),
-        (changed(scenario__aborts=[["x"]]), "damaged"),
+        (changed(scenario__answers=[[["draft", True]]]), "is no answer"),
+        (changed(scenario__answers=[[["load_finished", 1]]]), "is no answer"),
+        (changed(scenario__answers=[[["draft", -1]]]), "is no answer"),
+        (changed(scenario__answers=[[]]), "is damaged, or of another version of the model"),
+        (changed(scenario__answers=[FAILURE.scenario.answers[0][:1]]), "connector_match asked"),
+        (changed(scenario__answers=[[["draft", 1]]]), "prefix_hit asked, draft recorded"),
+        (changed(scenario__aborts=3), "aborts is not a list"),
+        (changed(scenario__aborts=[["x"]]), "is no abort"),
+        (changed(scenario__aborts=[["0", "A"]]), "is no abort"),
+        (changed(scenario__aborts=[[True, "A"]]), "is no abort"),
+        (changed(scenario__aborts=[[0, "Z"]]), "an abort of an unknown request 'Z'"),
+        (changed(scenario__aborts=[[1, "A"]]), "an abort of 'A' out of time"),
+        (changed(scenario__arrivals=[{**ARRIVAL, "step": 1}]), "an arrival after the last step"),
     ],
 )
 def test_a_file_that_is_no_failure_is_refused_in_one_line(

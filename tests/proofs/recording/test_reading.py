@@ -31,6 +31,8 @@ CASES: dict[str, tuple[Edit, str]] = {
     "no JSON": (lambda lines: ["import os", *lines], "line 1: cannot be read as JSON"),
     "a list": (lambda lines: [lines[0], "[1]", *lines[2:]], "line 2: not a JSON object"),
     "newer": (edited("header", schema=2), "line 1: a recording of schema 2"),
+    "true": (edited("header", schema=True), "line 1: a recording of schema True"),
+    "rounded": (edited("header", schema=1.0), "line 1: a recording of schema 1.0"),
     "hole": (lambda lines: [*lines[:5], *lines[6:]], "line 6: a hole: record 6 follows record 4"),
     "twice": (lambda lines: [*lines[:5], *lines[4:]], "line 6: a hole: record 4 follows record 4"),
     "no end": (lambda lines: lines[:-1], "without its end record"),

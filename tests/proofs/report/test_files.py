@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from proofs.cli import main
 from proofs.errors import UsageError
 from proofs.report.files import write_whole
 from proofs.report.outputs import parse
@@ -53,3 +54,16 @@ def test_a_full_disk_is_one_line_and_status_2() -> None:
         )
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and "No space left" in done.stderr
+
+
+@pytest.mark.parametrize(("columns", "widest"), [("60", 60), ("", 100), ("0", 100), ("wide", 100)])
+def test_a_pipe_is_as_wide_as_columns_says(
+    columns: str,
+    widest: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert main(["trace", "show", str(TRACE)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert widest - 15 < max(map(len, lines)) <= widest

@@ -40,6 +40,8 @@ def _damage(data: dict[str, Any], path: str, value: Any) -> str:
     [
         ("schema", 2, "schema 2; this program reads 1"),
         ("schema", ..., "schema None"),
+        ("schema", True, "schema True"),
+        ("schema", 1.0, "schema 1.0"),
         ("format", "other", "does not say"),
         ("trace", None, "trace is not an object"),
         ("trace.steps", {}, "trace.steps is not a list"),
