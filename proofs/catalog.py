@@ -28,6 +28,11 @@ SPEAKS_OF: dict[type, str] = {
 """What the records are to a reader."""
 
 
+NEVER_WITHOUT = (
+    "No execution shows what breaks without it: every execution of the model is played under it."
+)
+
+
 def list_all() -> str:
     """Every id that ``explain``, ``--only`` and ``--policy`` take, a line each."""
     blocks = [
@@ -112,9 +117,8 @@ def _explain_assumption(assumption: Assumption) -> str:
         "source": assumption.source,
     }
     page = _page(assumption.id, f"assumption about the {assumption.about}", fields)
-    return page + _shown_without(
-        assumption.id, "Without it the recommended policy breaks, for example"
-    )
+    shown = _shown_without(assumption.id, "Without it the recommended policy breaks, for example")
+    return page + (shown or f"\n\n{NEVER_WITHOUT}")
 
 
 def _shown_without(name: str, lead: str) -> str:

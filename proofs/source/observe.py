@@ -116,9 +116,13 @@ class Step:
         was = self.harness.before[request.request_id]
         if was.status is ModelStatus.RUNNING:
             return was.num_computed_tokens
-        if self.harness.features.connector:
+        world, name = self.harness.world, request.request_id
+        if name in world.matches:  # where two caches overlap, one of them is cut
             return None
-        return was.num_computed_tokens + self.harness.world.hits.get(request.request_id, 0)
+        before = was.num_computed_tokens
+        if was.status is ModelStatus.WAITING_FOR_REMOTE_KVS:  # the last token is computed again
+            before = min(before, was.num_tokens - 1)
+        return before + world.hits.get(name, 0)
 
     def states(self) -> list[RequestState]:
         """Every request after the step."""
@@ -268,7 +272,9 @@ def request_state(harness: Harness, request: Request) -> RequestState:
     """One request between two steps."""
     scheduler = harness.scheduler
     queues = [scheduler.running, *harness.queues()]
-    finished = request.status > RequestStatus.PREEMPTED
+    name, finished = request.request_id, request.status > RequestStatus.PREEMPTED
+    gone = finished or request.status is RequestStatus.PREEMPTED
+    has_left = gone and harness.before[name].status is ModelStatus.RUNNING
     held = sum(1 for queue in queues for item in queue if item is request) + int(finished)
     decode: Any = request.status is RequestStatus.RUNNING
     return RequestState(
@@ -279,6 +285,8 @@ def request_state(harness: Harness, request: Request) -> RequestState:
         num_output_placeholders=request.num_output_placeholders,
         is_decode=not_(request.is_prefill_chunk) if decode else False,
         num_queues=held,
+        num_blocks=int(name not in harness.world.freed),  # one at least
+        needs_no_blocks=has_left,
     )
 
 

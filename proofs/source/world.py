@@ -44,6 +44,8 @@ class World:
         self.connector = connector
         self.slots: dict[str, Any] = {}
         """Request id → tokens its KV blocks were last allocated for."""
+        self.freed: set[str] = set()
+        """Requests whose blocks the text gave back, and did not ask for again."""
         self.never_short: set[str] = set()
         """Requests the pool always serves."""
         self.short: set[str] = set()
@@ -123,6 +125,7 @@ class World:
             self._refused = name
             return None
         self.served.append(name)
+        self.freed.discard(name)
         self.slots[name] = (
             request.num_computed_tokens
             + num_new_computed_tokens
@@ -135,6 +138,7 @@ class World:
         """The request's blocks go back to the pool."""
         name = request.request_id
         self.slots.pop(name, None)
+        self.freed.add(name)
         if name in self.served:
             behind = self.served[self.served.index(name) + 1 :]
             self.withdrawn[name] = {*behind, self._refused} - {name}

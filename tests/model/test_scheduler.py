@@ -11,7 +11,7 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import SchedulerOutput
 from spec.config import Config
-from spec.records import Decision
+from spec.records import Advance
 
 
 class Cached(Quiet):
@@ -145,15 +145,16 @@ def test_blocks_of_a_finished_request_return_to_the_pool() -> None:
     assert (ours.running, ours.finished) == ([], [request])
 
 
-def test_the_observer_sees_counters_before_they_move() -> None:
-    seen: list[Decision] = []
+def test_the_observer_sees_counters_before_and_after_they_move() -> None:
+    seen: list[Any] = []
     config = Config.checked(max_model_len=32, num_spec_tokens=3)
     ours = Scheduler(config, RECOMMENDED, Cached(), seen.append)
     add(ours, "a", 10)
     ours.schedule()
-    (decision,) = seen
+    decision, advance = seen
     assert (decision.num_computed_tokens, decision.num_scheduled_tokens) == (9, 4)
     assert decision.is_padded and decision.budget_untouched and decision.kv_capacity == 16
+    assert advance == Advance(config, "a", 9, 4, 13)
 
 
 def test_async_booking_is_one_step_late_and_ends_at_max_tokens() -> None:
