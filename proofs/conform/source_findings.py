@@ -84,6 +84,8 @@ def differences(trace: Trace, observed: Observed) -> Iterator[str]:
     if len(observed.steps) < len(trace.steps):
         yield f"the engine made {len(observed.steps)} steps, not {len(trace.steps)}"
     elif trace.invariant == ASSERT:
+        if where != len(observed.steps) - 1:
+            yield "trace raises before its last step, the engine in it"
         yield from _unlike_exception(trace, observed)
     elif observed.raised:
         yield f"the engine raises {observed.raised['raised']} at {observed.raised['where']}"

@@ -130,6 +130,7 @@ def test_a_forged_trace_is_not_confirmed(name: str, forgery: str) -> None:
         (FORGERIES["a request there is not"], "trace raises about Z, the engine about B"),
         (on_other_numbers, "num_new_tokens = 1, 1 + num_spec_tokens = 2"),
         (FORGERIES["another sentence"], "num_new_tokens = 1, 1 + num_spec_tokens = 2"),
+        (knob("max_model_len", 1), "max_model_len: the trace says"),
         (counter("num_computed_tokens"), "C of B: trace"),
         (counter("num_scheduled_tokens"), "rows of B: trace 1, engine 0"),
     ],
