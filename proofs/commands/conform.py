@@ -36,7 +36,8 @@ EXAMPLES = (
     "  python -m proofs conform --vllm 0.32.0 --findings        what check finds, confirmed\n"
     "  python -m proofs conform --vllm 0.32.0 --runner --steps 300    the runner shim\n"
     "\n"
-    "Exit status: 0 no difference (every finding confirmed), 1 a difference, 2 bad input."
+    "Exit status: 0 no difference (every finding confirmed), 1 a difference, 2 bad input, 3 the\n"
+    "engine ended before its time."
 )
 DEFAULT_STEPS = 10_000
 MOST_STEPS = 10**9
@@ -91,6 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--steps {arguments.steps} is illegal; legal: 1 to {MOST_STEPS}")
     if not 0 <= arguments.seed <= MOST_SEED:
         raise UsageError(f"--seed {arguments.seed} is illegal; legal: 0 to {MOST_SEED}")
+    if arguments.runner and (arguments.findings or arguments.policy is not None):
+        extra = "--findings" if arguments.findings else "--policy"
+        raise UsageError(f"--runner asks no scheduler: leave out {extra}")
     installation = find(arguments.python, arguments.unpacked)
     if arguments.runner:
         return _runner(

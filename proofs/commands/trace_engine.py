@@ -11,9 +11,9 @@ from typing import Any
 from proofs.conform.engine import VARIABLE, find
 from proofs.conform.releases import release_of
 from proofs.documents import open_ordinary
-from proofs.errors import EXIT_PROVED, EXIT_VIOLATED, UsageError
+from proofs.errors import EXIT_PROVED, EXIT_UNDECIDED, EXIT_VIOLATED, UsageError
 from proofs.recorder.exercise import DEFAULTS
-from proofs.recorder.lines import FORMAT
+from proofs.recorder.lines import END, FORMAT
 from proofs.recorder.settings import ACTS
 from proofs.recording.check import check
 from proofs.recording.emit import emit
@@ -35,6 +35,8 @@ def add_verbs(verbs: Any) -> None:
         help="run a tiny real engine and record its steps",
         description="Run a whole engine with a tiny model on the CPU under traffic that looks for "
         "trouble, and record every step of its scheduler.",
+        epilog="Exit status: 0 recorded, 2 bad input or no such engine, 3 the engine died: what it "
+        "did until then is recorded.",
     )
     record.add_argument("--vllm", metavar="VERSION", required=True, help="the release")
     record.add_argument("--python", metavar="PATH", help=f"its interpreter (default: ${VARIABLE})")
@@ -68,7 +70,8 @@ def add_verbs(verbs: Any) -> None:
         help="hold a recording against every invariant and the model",
         description="Check a recording of a real engine: every invariant on every step, and the "
         "model of its release beside it.",
-        epilog="Exit status: 0 clean, 1 a broken promise or a difference, 2 bad input.",
+        epilog="Exit status: 0 clean, 1 a broken promise or a difference, 2 bad input, 3 clean as "
+        "far as it goes, but the model was not compared, or not to the end.",
     )
     checking.add_argument("file", metavar="FILE", type=Path, help="as written by the recorder")
     checking.add_argument(
@@ -118,6 +121,11 @@ def _record(arguments: argparse.Namespace) -> int:
     for line in said:
         print(line, file=sys.stderr)
     print(json.dumps(done))
+    if done["died"]:
+        whole = f'"kind":"{END}"' in recording[recording.rstrip().rfind("\n") + 1 :]
+        check_it = f"trace check {'' if whole else '--partial '}{arguments.output}"
+        died = f"the engine died: {done['died'].rstrip(': ')}; what it did until then is recorded"
+        raise UsageError(f"{died}: {check_it}", EXIT_UNDECIDED)
     return EXIT_PROVED
 
 
@@ -148,4 +156,6 @@ def _is_recording(path: Path) -> bool:
 def _check(arguments: argparse.Namespace) -> int:
     checked = check(arguments.file, arguments.partial)
     terminal.show(recording_text.render(checked) + "\n")
-    return EXIT_PROVED if checked.is_clean else EXIT_VIOLATED
+    if not checked.is_clean:
+        return EXIT_VIOLATED
+    return EXIT_PROVED if checked.is_whole else EXIT_UNDECIDED

@@ -1,8 +1,9 @@
 """The engine's side: a released scheduler object, told what to do in JSON lines.
 
 Run by the interpreter the engine is installed for, never imported by the project; needs nothing of
-it but ``released.py`` beside it.  One line in is one execution: a configuration and the calls to
-make.  One line out is what could be seen after each call.
+it but ``released.py`` and ``raising.py`` beside it and the recorder.  One line in is one execution:
+a configuration and the calls to make.  One line out is what could be seen after each call; if asked
+for, with the lines a recorder writes of it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
 from collections import deque
 from importlib import import_module
 from pathlib import Path
@@ -26,17 +26,30 @@ COUNTERS = (
     "is_prefill_chunk",
     "num_preemptions",
 )
-released: Any = import_module("released" if __name__ == "__main__" else "proofs.conform.released")
+BESIDE = "" if __name__ == "__main__" else "proofs.conform."
+released: Any = import_module(f"{BESIDE}released")
+raising: Any = import_module(f"{BESIDE}raising")
 fitting, vllm = released.fitting, released.vllm
 
 
-class Execution:
-    """One scheduler and the steps in flight."""
+class Unwatched:
+    """Nobody watches the scheduler."""
 
-    def __init__(self, engine: Any, knobs: dict[str, Any]) -> None:
+    def __getattr__(self, name: str) -> Any:
+        return lambda *told: None
+
+
+class Execution:
+    """One scheduler and the steps in flight; ``lines`` gets what a recorder writes of it."""
+
+    def __init__(self, engine: Any, knobs: dict[str, Any], lines: list[Any] | None = None) -> None:
         self.questions = released.Questions()
         self.asynchronous = knobs["async_scheduling"]
         self.scheduler = engine.scheduler(knobs, self.questions)
+        self.watch: Any = Unwatched()
+        if lines is not None:
+            watch = import_module("proofs.recorder.watch")
+            self.watch = watch.Watch(self.scheduler, lines.append, count_pool_every=1)
         self.requests: dict[str, Any] = {}
         self.in_flight: deque[Any] = deque()
         self.step: dict[str, Any] = {}
@@ -58,6 +71,7 @@ class Execution:
         )
         self.requests[name] = request
         self.scheduler.add_request(request)
+        self.watch.added(request)
 
     def place(self, name: str, told: dict[str, int]) -> None:
         """A request in the middle of its life, as some unknown past has left it."""
@@ -77,20 +91,24 @@ class Execution:
             scheduler.running.append(request)
         else:
             request.status, request.num_preemptions = status.PREEMPTED, 1
+        self.watch.interrupted("placed")
 
-    def fly(self, name: str, rows: int, drafts: int) -> None:
+    def fly(self, name: str, rows: int, drafts: int, samples: bool) -> None:
         """A step in flight that nobody saw scheduled."""
         output = vllm("v1.core.sched.output").SchedulerOutput.make_empty()
         output.num_scheduled_tokens, output.total_num_scheduled_tokens = {name: rows}, rows
         if drafts:
             output.scheduled_spec_decode_tokens = {name: [-1] * drafts}
         self.in_flight.append(output)
+        self.watch.flies(output, name, rows, drafts, samples)
 
     def abort(self, name: str) -> None:
         """The client goes away; a KV load of its request ends at once."""
         status = vllm("v1.request").RequestStatus
         loading = self.requests[name].status is status.WAITING_FOR_REMOTE_KVS
+        living = self.watch.living(name)
         self.scheduler.finish_requests(name, status.FINISHED_ABORTED)
+        self.watch.finished(living)
         if loading:
             self.loaded([name])
 
@@ -98,7 +116,9 @@ class Execution:
         """One step; what the scheduler may ask is answered."""
         self.loaded([name for name, told in answers.items() if told.pop("loaded", False)])
         self.questions.answers = answers
+        self.watch.schedules()
         output = self.scheduler.schedule()
+        self.watch.scheduled(output, False)
         if output.num_scheduled_tokens:
             self.in_flight.append(output)
         drafts = output.scheduled_spec_decode_tokens
@@ -132,10 +152,13 @@ class Execution:
             prompt_logprobs_dict={},
             pooler_output=None,
         )
+        self.watch.returns(output, returned)
         self.scheduler.update_from_output(output, returned)
+        self.watch.booked(output)
         if not self.asynchronous:
             proposed = [[TOKEN] * number for number in drafts.values()]
             self.scheduler.update_draft_token_ids(outputs.DraftTokenIds(list(drafts), proposed))
+            self.watch.drafted(drafts)
 
     def seen(self) -> dict[str, Any]:
         """All that is compared."""
@@ -163,19 +186,24 @@ def state(request: Any) -> dict[str, Any]:
     }
 
 
-def play(engine: Any, knobs: dict[str, Any], calls: list[Any]) -> list[dict[str, Any]]:
+def play(
+    engine: Any, knobs: dict[str, Any], calls: list[Any], watched: bool = False
+) -> list[dict[str, Any]]:
     """Make the calls; ends at the first exception, which is an observation too."""
     seen: list[dict[str, Any]] = []
-    execution = Execution(engine, knobs)
+    lines: list[Any] = []
+    execution = Execution(engine, knobs, lines if watched else None)
     for name, *arguments in calls:
         try:
             getattr(execution, name)(*arguments)
+            saw = execution.seen()
         except Exception as error:
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}: {frame.line}"
-            seen.append({"raised": type(error).__name__, "why": str(error), "where": where})
+            execution.watch.raised(name, error)
+            saw = raising.seen(error)
+        seen.append(saw | {"lines": lines.copy()} if watched else saw)
+        lines.clear()
+        if "raised" in saw:
             break
-        seen.append(execution.seen())
     return seen
 
 
@@ -199,7 +227,7 @@ def main() -> None:
         asked = json.loads(line)
         if engine is None:
             engine = released.Engine()
-        answer({"seen": play(engine, asked["config"], asked["calls"])})
+        answer({"seen": play(engine, asked["config"], asked["calls"], asked["watched"])})
 
 
 HERE = Path(__file__).resolve().parent

@@ -19,6 +19,7 @@ from proofs.errors import UsageError
 VARIABLE = "SCHEDPROOF_ENGINE"
 """The environment variable that names the engine's interpreter."""
 CHILD = Path(__file__).with_name("child.py")
+ROOT = Path(__file__).parents[2]
 
 
 class EngineDied(Exception):
@@ -68,9 +69,11 @@ class EngineProcess:
 
     def __init__(self, installation: Installation, version: str) -> None:
         environment = dict(os.environ, VLLM_LOGGING_LEVEL="ERROR", VLLM_NO_USAGE_STATS="1")
+        # The recorder, which the child uses, is the project's.
+        path = [str(ROOT), environment.get("PYTHONPATH", "")]
         if installation.unpacked is not None:
-            path = [str(installation.unpacked.resolve()), environment.get("PYTHONPATH", "")]
-            environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+            path.insert(0, str(installation.unpacked.resolve()))
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
         # Closed with the child, which writes to it all its life.
         self._complaints: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         try:
@@ -91,13 +94,18 @@ class EngineProcess:
             self.close()
             raise
 
-    def play(self, config: dict[str, Any], calls: Sequence[Call]) -> list[Seen]:
+    def play(
+        self, config: dict[str, Any], calls: Sequence[Call], watched: bool = False
+    ) -> list[Seen]:
         """Make the calls on a fresh scheduler; what was seen after each, up to an exception.
+
+        Args:
+            watched: with the ``lines`` a recorder writes of each call.
 
         Raises:
             EngineDied: the child could not answer.
         """
-        answer = self._ask({"config": config, "calls": list(calls)})
+        answer = self._ask({"config": config, "calls": list(calls), "watched": watched})
         seen = answer.get("seen")
         if not isinstance(seen, list):
             raise EngineDied(f"an answer without observations: {json.dumps(answer)[:200]}")

@@ -1,55 +1,43 @@
 """Replaying what ``check --vllm`` found in a release's text on the released scheduler object.
 
-A trace of the source front end is a list of answers.  An execution *from add_request* becomes the
-same calls on the object; one that starts in a state its own search did not reach is built on the
-object first, counter by counter.  *Confirmed* means: the object gives the same rows and drafts in
-every step and, where the broken promise names counters, ends with the same ones; or it raises at
-the same line of the same file.
+*Confirmed* means: the object, asked the same, looks at every request of the trace with the same
+counters, gives it the same rows and drafts, and breaks the same promise about the same request in
+the same step on the same numbers, judged by what the object itself was seen to do; or it raises at
+the same line of the same file, about the same request, on the same numbers.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from proofs.conform.engine import EngineProcess
 from proofs.conform.findings import Finding
-from proofs.conform.lockstep import Call, Seen
-from proofs.trace import Trace, TraceStep
-from proofs.verdict import SYNC
-from spec.config import Config
+from proofs.conform.lockstep import Seen
+from proofs.conform.observed import Observed, Step
+from proofs.conform.retold import NotExpressed, calls_of, starts_empty
+from proofs.replay import RAISED
+from proofs.source.raised import FLIPPED, compared
+from proofs.trace import RequestLine, Trace, Violation
+from spec.config import KNOBS, Config
 
-# The sentences of ``proofs.source.life``, ``telling`` and ``scenarios``.
-ARRIVAL = re.compile(
-    r"(\w+) arrives: (\d+) prompt tokens?, max_tokens (\d+)(?:, priority (-?\d+))?"
-)
-HIT = re.compile(r"(\d+) tokens? of (\w+) in the prefix cache")
-MATCH = re.compile(r"(\d+) tokens? of (\w+) at the KV connector, (loading|already).*")
-LOADED = re.compile(r"KV of (\w+) has arrived")
-RETURNED = re.compile(r"output of (\w+) booked: (\d+) tokens?, \d+ in all")
-PROPOSED = re.compile(r"(\d+) drafts? proposed for (\w+)")
-PLACED = (
-    "num_prompt_tokens",
-    "max_tokens",
-    "num_output_tokens",
-    "num_computed_tokens",
-    "num_output_placeholders",
-    "len_spec_token_ids",
-    "is_prefill_chunk",
-    "num_in_flight_tokens",
-    "num_stale_output_tokens",
-    "priority",
-    "arrival_time",
-)
 AMPLE = 8192
 """KV blocks nobody uses up."""
-COUNTERS = ("num_computed_tokens", "num_output_placeholders")
-
-
-class NotExpressed(Exception):
-    """The trace cannot be told to a scheduler object; the message says why."""
+SEEN = {
+    "num_tokens": "N",
+    "num_computed_tokens": "C",
+    "num_output_placeholders": "H",
+    "num_spec_tokens": "S",
+    "num_scheduled_tokens": "rows",
+    "num_draft_tokens": "drafts",
+}
+"""What is compared of a request in a step."""
+ASSERT = "no-reachable-assert"
+FREE = {knob.name for knob in KNOBS} - {"block_size"}
+"""Knobs a search chooses; the size of a block and the flags name what is searched."""
+NOT_A_KNOB = "exempt_only_request"
+"""A rule of the text, not something that is set."""
 
 
 def confirm_source(engine: EngineProcess, trace: Trace) -> Finding:
@@ -58,23 +46,20 @@ def confirm_source(engine: EngineProcess, trace: Trace) -> Finding:
     Raises:
         EngineDied: the engine's child ended.
     """
-    sentence = trace.violation.sentence
 
     def told(confirmed: bool, why: str) -> Finding:
-        return Finding(trace.invariant, trace.mode, sentence, confirmed, why)
+        return Finding(trace.invariant, trace.mode, trace.violation.sentence, confirmed, why)
 
     try:
         calls = calls_of(trace)
     except NotExpressed as reason:
         return told(False, str(reason))
-    # The pool's answers are part of the trace: the object's own pool must not add any.
-    seen = engine.play(_knobs(trace), calls)
-    unlike = difference(trace, calls, seen)
+    observed = Observed.of(calls, engine.play(_knobs(trace), calls, watched=True))
+    unlike = next(differences(trace, observed), "")
     if unlike:
         return told(False, unlike)
-    begins = "" if _from_empty(trace) else ", from the state the trace starts in"
-    where = str(seen[-1].get("where", "")) if seen else ""
-    return told(True, (where or "same rows, drafts and counters") + begins)
+    begins = "" if starts_empty(trace) else ", from the state the trace starts in"
+    return told(True, str(observed.raised.get("where", trace.violation.sentence)) + begins)
 
 
 def _knobs(trace: Trace) -> dict[str, Any]:
@@ -83,140 +68,94 @@ def _knobs(trace: Trace) -> dict[str, Any]:
     return asdict(Config()) | trace.config | {"num_gpu_blocks": AMPLE}
 
 
-def calls_of(trace: Trace) -> list[Call]:
-    """The calls that repeat a trace.
-
-    Raises:
-        NotExpressed: it starts where no call leads.
-    """
-    if trace.scenario is None:
-        raise NotExpressed("the trace has no answers in it")
-    answers, questions = dict(trace.scenario["answers"]), Questions(trace.scenario["answers"])
-    calls = [] if _from_empty(trace) else list(_placed(answers))
-    if "share rows" in answers:
-        return [*calls, *_output_of_one(answers)]
-    for step in trace.steps:
-        loaded = {m[1] for event in step.events if (m := LOADED.fullmatch(event))}
-        for event in step.events:
-            if match := ARRIVAL.fullmatch(event):
-                name, prompt, most, priority = match.groups()
-                calls.append(["add", name, int(prompt), int(most), int(priority or 0), len(calls)])
-        calls.append(["schedule", _step_answers(step, questions, loaded)])
-        if step.booked:
-            samples = {m[1]: [int(m[2]), 0] for b in step.booked if (m := RETURNED.fullmatch(b))}
-            drafts = dict.fromkeys(samples, 0) if trace.mode == SYNC else {}
-            drafts |= {m[2]: int(m[1]) for b in step.booked if (m := PROPOSED.fullmatch(b))}
-            calls.append(["book", {n: s for n, s in samples.items() if s[0]}, drafts])
-    return calls
+def differences(trace: Trace, observed: Observed) -> Iterator[str]:
+    """Everything that keeps a trace from being confirmed."""
+    broken, where = trace.violation, [step.violated is not None for step in trace.steps].index(True)
+    if broken.id != trace.invariant:
+        yield f"a trace of {trace.invariant} that breaks {broken.id}"
+    answers = trace.scenario["answers"] if trace.scenario else {}
+    for name, value in trace.config.items():
+        if name in FREE and answers.get(name, value) != value:
+            yield f"{name}: the trace says {value}, and was found for {answers[name]}"
+        if name != NOT_A_KNOB and observed.config.get(name) != value:
+            yield f"{name}: trace {value}, engine {observed.config.get(name)}"
+    for step, saw in zip(trace.steps, observed.steps, strict=False):
+        yield from _unlike_step(f"step {step.step}", step.requests, saw)
+    if len(observed.steps) < len(trace.steps):
+        yield f"the engine made {len(observed.steps)} steps, not {len(trace.steps)}"
+    elif trace.invariant == ASSERT:
+        if where != len(observed.steps) - 1:
+            yield "trace raises before its last step, the engine in it"
+        yield from _unlike_exception(trace, observed)
+    elif observed.raised:
+        yield f"the engine raises {observed.raised['raised']} at {observed.raised['where']}"
+    else:
+        yield from _unlike_promise(broken, observed.steps[where])
 
 
-def difference(trace: Trace, calls: list[Call], seen: list[Seen]) -> str:
-    """How the object's behaviour differs from the trace; empty if it does not."""
-    steps = [answer for call, answer in zip(calls, seen, strict=False) if call[0] == "schedule"]
-    raises = trace.invariant == "no-reachable-assert"
-    for step, answer in zip(trace.steps, steps, strict=False):
-        if "raised" in answer:
-            break
-        rows = dict(answer["rows"])
-        drafts = {name: n for name, n in answer["drafts"].items() if n}
-        given = [line for line in step.requests if line.outcome == "scheduled"]
-        wanted = {line.request_id: line.num_scheduled_tokens for line in given}
-        attached = {
-            line.request_id: line.num_draft_tokens for line in given if line.num_draft_tokens
-        }
-        if (rows, drafts) != (wanted, attached):
-            return f"step {step.step}: trace {wanted} {attached}, engine {rows} {drafts}"
-    last = seen[-1] if seen else {}
-    if raises or "raised" in last:
-        return _raised_unlike(trace, last)
-    if len(steps) < len(trace.steps):
-        return "the engine made fewer steps"
-    state = last["requests"].get(trace.violation.request, {})
-    for name in COUNTERS:
-        if name in trace.violation.terms and trace.violation.id == "placeholder-accounting":
-            mine, theirs = trace.violation.terms[name], state.get(name)
-            if mine != theirs:
-                return f"{trace.violation.request}.{name}: trace {mine}, engine {theirs}"
-    return ""
+def _unlike_step(at: str, given: tuple[RequestLine, ...], saw: Step) -> Iterator[str]:
+    for line in given:
+        mine = saw.line(line.request_id)
+        if mine is None:
+            yield f"{at}: the engine has no request {line.request_id}"
+            continue
+        if line.outcome == RAISED:  # a trace tells of no rows then
+            mine = replace(mine, num_scheduled_tokens=0, num_draft_tokens=0)
+        for name, symbol in SEEN.items():
+            trace, engine = getattr(line, name), getattr(mine, name)
+            if trace != engine:
+                yield f"{at}: {symbol} of {line.request_id}: trace {trace}, engine {engine}"
+    for name in saw.rows.keys() - {line.request_id for line in given}:
+        yield f"{at}: the engine gives rows to {name}, which the trace does not tell of"
 
 
-class Questions:
-    """The answers in the order they were asked for: ``question``, ``question #2``, ..."""
-
-    def __init__(self, answers: dict[str, int]) -> None:
-        self.answers, self.asked = answers, dict[str, int]()
-
-    def next(self, question: str, default: int) -> int:
-        """The next answer."""
-        self.asked[question] = count = self.asked.get(question, 0) + 1
-        return self.answers.get(question if count == 1 else f"{question} #{count}", default)
-
-
-def _step_answers(step: TraceStep, questions: Questions, loaded: set[str]) -> dict[str, Any]:
-    answers: dict[str, dict[str, Any]] = {}
-    for name in loaded:
-        answers.setdefault(name, {})["loaded"] = True
-    hits = {m[2]: int(m[1]) for event in step.events if (m := HIT.fullmatch(event))}
-    matches = {m[2]: m for event in step.events if (m := MATCH.fullmatch(event))}
-    for line in step.requests:
-        name, told = line.request_id, answers.setdefault(line.request_id, {})
-        hit = hits.get(name, 0)
-        match = matches.get(name)
-        told["hit"] = hit
-        told["match"] = [hit, int(match[1]), match[3] == "loading"] if match else [hit, 0, False]
-        told["slots"] = _pool(questions, name)
-    return answers
+def _unlike_promise(broken: Violation, saw: Step) -> Iterator[str]:
+    """Whether the object breaks the promise there, about that request, on those numbers."""
+    found = saw.broken(broken.id)
+    if broken in found:
+        return
+    alike = [other.sentence for other in found if other.request == broken.request]
+    if alike:
+        yield f"broken on other numbers: trace {broken.sentence}, engine {alike[0]}"
+    elif any(request == broken.request for request, _ in saw.claims(broken.id)):
+        yield f"the engine keeps the promise: trace {broken.sentence}"
+    else:
+        about = f" about {broken.request}" if broken.request else ""
+        yield f"what the engine shows does not say whether {broken.id} holds{about}"
 
 
-def _pool(questions: Questions, name: str) -> list[bool]:
-    """Whether the pool serves each time it is asked; all that was answered, a step at a time.
-
-    A refused request is asked for again in the same step only after somebody was preempted: every
-    refusal is followed by the next answer.
-    """
-    granted = []
-    while True:
-        answer = bool(questions.next(f"KV blocks for {name}", 1))
-        granted.append(answer)
-        if answer:
-            return granted
-
-
-def _placed(answers: dict[str, int]) -> Iterator[Call]:
-    """The state a trace starts in, request by request."""
-    names = dict.fromkeys(q.split()[0] for q in answers if q.endswith(" num_computed_tokens"))
-    for name in names:
-        running = f"{name} num_output_placeholders" in answers
-        if not running and "share rows" not in answers:
-            raise NotExpressed(f"{name} waits in a state that no call builds")
-        told = {field: answers.get(f"{name} {field}", 0) for field in PLACED}
-        yield ["place", name, told | {"is_running": int(running)}]
-
-
-def _output_of_one(answers: dict[str, int]) -> Iterator[Call]:
-    """A step of request R that was in flight comes back."""
-    yield ["fly", "R", answers["share rows"], answers.get("share drafts", 0)]
-    generated = answers.get("num_generated_tokens", 0)
-    stop = int(any(q.startswith("stop token") and a for q, a in answers.items()))
-    yield [
-        "book",
-        {"R": [generated, generated if stop else 0]} if generated else {},
-        {"R": answers.get("num_proposed_drafts", 0)},
-    ]
-
-
-def _raised_unlike(trace: Trace, last: Seen) -> str:
-    if "raised" not in last:
-        return f"trace {trace.violation.sentence}; the engine does not raise"
-    if trace.invariant != "no-reachable-assert":
-        return f"the engine raises {last['raised']} at {last.get('where', '')}"
+def _unlike_exception(trace: Trace, observed: Observed) -> Iterator[str]:
+    last, broken = observed.raised, trace.violation
+    if not last:
+        yield f"trace {broken.sentence}; the engine does not raise"
+        return
     place = f"{trace.source['file']}:{trace.source['line']}" if trace.source else ""
-    where = str(last.get("where", ""))
+    where = str(last["where"])
     # The object may be below the method the trace names: the innermost line decides.
-    if not where.startswith(place.rpartition("/")[2] + " "):
-        return f"trace raises at {place}, the engine at {where}"
-    return ""
+    if not place or not where.startswith(place.rpartition("/")[2] + " "):
+        yield f"trace raises at {place or 'no line'}, the engine at {where}"
+    if broken.request and broken.request != last["about"]:
+        yield f"trace raises about {broken.request}, the engine about {last['about'] or 'nobody'}"
+    what = f"{last['raised']} in "
+    if broken.left_names == ("exceptions",):
+        if not broken.sentence.startswith(what):
+            yield f"trace {broken.sentence}, engine {what}{where}"
+    elif not any(_is_alike(broken, other) for other in _failures(last, what, broken.request)):
+        told = ", ".join(
+            f"{name} = {value}" for sides in last["compared"] for name, value in sides[::2]
+        )
+        yield f"trace {broken.sentence}, engine {told or 'shows no numbers'}"
 
 
-def _from_empty(trace: Trace) -> bool:
-    return trace.scenario is not None and str(trace.scenario["scenario"]).startswith("from add")
+def _failures(last: Seen, what: str, request: str) -> Iterator[Violation]:
+    """How a front end tells of the comparisons in the assertion, each the one that failed."""
+    for left, relation, right in last["compared"]:
+        for promised in filter(None, (relation, FLIPPED.get(relation))):
+            yield compared(tuple(left), promised, tuple(right), what, request)
+
+
+def _is_alike(broken: Violation, other: Violation) -> bool:
+    """The same but for the name of the method in the sentence."""
+    return broken.sentence.startswith(other.sentence) and broken == replace(
+        other, sentence=broken.sentence
+    )

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spec.claims import Claim
-from spec.invariants import CATALOGUE, Invariant
-
-BY_RECORD: dict[type, list[Invariant]] = {}
-for _entry in CATALOGUE:
-    BY_RECORD.setdefault(_entry.about, []).append(_entry)
+from spec.invariants import about
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +22,7 @@ class Broken:
 
 def claims(record: Any) -> Iterator[tuple[str, Claim]]:
     """Every promise about a record."""
-    for invariant in BY_RECORD[type(record)]:
+    for invariant in about(type(record)):
         yield invariant.id, invariant.claim(record)
 
 

@@ -63,6 +63,7 @@ class Facts:
         looks = Looks(self.config, self.minor, self.story, line)
         self.story.update(line)
         yield from looks.decisions(self.story)
+        yield from looks.advances(self.story)
         rows = line["rows"]
         yield StepTotals(self.config, sum(n for _, n, _ in rows), len(rows))
         touched = [state[0] for state in line["state"]]

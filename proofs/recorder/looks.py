@@ -2,7 +2,8 @@
 
 The running pass goes through the running requests in order; the waiting pass through those that
 asked for slots, in the order they did.  What cannot be seen is judged in the engine's favour: a
-request behind one that was refused KV blocks counts as excused.
+request behind one that was refused KV blocks counts as excused, unless that one preempted itself
+under priority scheduling.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from proofs.recorder.known import LOADING, RUNNING, Known, Story
 from spec import records
 from spec.config import Config
 from spec.excuses import admits_prefill, ends_in_flight, waits_for_output
-from spec.records import BLOCKED, SCHEDULED, SKIPPED, Decision
+from spec.records import BLOCKED, SCHEDULED, SKIPPED, Advance, Decision
 
 
 @dataclass(slots=True)
@@ -78,6 +79,14 @@ class Looks:
         prefill = any(d.is_prefill for d in found if d.outcome == SCHEDULED)
         yield from (replace(d, group_has_prefill=prefill or d.is_prefill) for d in found)
 
+    def advances(self, after: Story) -> Iterator[Advance]:
+        """How the step moved on every request that it gave rows."""
+        for number, (rows, _) in self.rows.items():
+            ran, now = self.ran.get(number), after.of(number)
+            if ran is not None or number in self.waited:
+                counted = self._found(number)[0] if ran is None else ran.num_computed_tokens
+                yield Advance(self.config, now.name, counted, rows, now.num_computed_tokens)
+
     def shares(self, after: Story) -> list[Any]:
         """What the output of the step will be booked against."""
         return [
@@ -88,7 +97,7 @@ class Looks:
     # -- the two passes -------------------------------------------------------------------------
 
     def _running(self, after: Story) -> Iterator[Decision]:
-        excused = False
+        stopped = False
         for number, known in self.ran.items():
             self._withdraw(number)
             if number in self.rows:
@@ -96,7 +105,10 @@ class Looks:
                 self._spend(number)
                 self.prefill_scheduled |= known.is_prefill_chunk
             else:
-                excused |= number in self.refused or number in self.preempted
+                preempted = number in self.preempted
+                excused = stopped or preempted or number in self.refused
+                # By priority, the requests behind one that preempted itself can still go on.
+                stopped = excused and not (preempted and self.config.priority_scheduling)
                 outcome = SKIPPED if self.budget.left > 0 else BLOCKED
                 yield self._decision(known, after, outcome, known.num_computed_tokens, excused)
 

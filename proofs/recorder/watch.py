@@ -181,6 +181,11 @@ class Watch:
         }
         self._tell(lines.SNAPSHOT, **told, **self._queues(), **self._pool())
 
+    def flies(self, output: Any, name: str, rows: int, drafts: int, samples: bool) -> None:
+        """A step of one request was in flight before anybody watched."""
+        self.in_flight[id(output)] = -1, [(self.number[name], rows, drafts, False, samples)]
+        self.interrupted("in flight")
+
     def end(self) -> None:
         """Nothing follows."""
         self._tell(lines.END)

@@ -32,6 +32,11 @@ class Checked:
     """The first difference."""
 
     @property
+    def is_whole(self) -> bool:
+        """The recording was held against the model too, to its end."""
+        return bool(self.policy) and not self.why_not
+
+    @property
     def is_clean(self) -> bool:
         """No promise is broken and the model does what was recorded."""
         return not self.judged.violated and not self.unlike

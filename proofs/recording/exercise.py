@@ -86,6 +86,13 @@ def _environment(installation: Installation) -> dict[str, str]:
 
 
 def _expect(installation: Installation, version: str, environment: dict[str, str]) -> None:
+    unpacked = installation.unpacked
+    if unpacked is not None and not any((unpacked / "vllm").glob("*.so")):
+        raise UsageError(
+            f"--unpacked {unpacked} has no compiled parts (vllm/*.so), which a whole engine needs: "
+            "unpack the release's CPU wheel; the scheduler object alone, as in conform without "
+            "--runner and check --confirm, does without"
+        )
     ran = _run([installation.python, "-c", VERSION], environment)
     said = ran.stdout.strip()
     if not said or said.startswith("absent"):

@@ -17,6 +17,7 @@ from model.step import Scheduled, SchedulerOutput
 from proofs.conform.releases import Release
 from proofs.recorder import lines
 from proofs.recorder.known import ABORTED, CAPPED, LOADING, OTHER, STOPPED
+from proofs.recording.consistent import LACKING, SINCE
 from spec.config import Config
 
 COUNTERS = (
@@ -258,7 +259,7 @@ class ModelSide:
             yield "num_output_tokens", request.num_output_tokens, state[2]
             return
         for name, theirs in zip(COUNTERS, state[2:], strict=False):
-            if theirs >= 0:  # else the release has no such counter
+            if theirs != LACKING or name not in SINCE:
                 yield name, int(getattr(request, name)), theirs
 
 

@@ -12,6 +12,7 @@ from proofs.documents import is_version, open_ordinary
 from proofs.errors import UsageError
 from proofs.recorder import lines
 from proofs.recorder.lines import ARRIVAL, ASKED, STATE, STATUSES, Line
+from proofs.recording.consistent import Consistency, Inconsistent
 from spec.config import Config, ConfigError
 
 LONGEST = 16 * 2**20
@@ -47,6 +48,7 @@ def read(path: Path, partial: bool = False) -> Iterator[Line]:
 
 def _lines(texts: Iterator[str], path: Path, partial: bool) -> Iterator[Line]:
     number, last, kind = 0, -1, ""
+    consistency: Consistency | None = None
     for number, text in enumerate(texts, 1):
         if kind == lines.END:
             raise UsageError(f"{path}, line {number}: something follows the end of the recording")
@@ -55,7 +57,9 @@ def _lines(texts: Iterator[str], path: Path, partial: bool) -> Iterator[Line]:
             return
         try:
             line = _line(text, first=number == 1)
-        except Damaged as damage:
+            consistency = consistency or Consistency(line)
+            consistency.take(line)
+        except (Damaged, Inconsistent) as damage:
             cut = "" if whole else " (the file is cut off here)"
             raise UsageError(f"{path}, line {number}: {damage}{cut}") from None
         kind = line["kind"]

@@ -49,4 +49,9 @@ def _lines(checked: Checked) -> Iterator[str]:
     if checked.why_not:
         yield f"model: not compared: {checked.why_not}"
     broken = sum(judged.violated.values())
-    yield "RECORDING CLEAN" if checked.is_clean else f"RECORDING VIOLATES: {broken} violations"
+    if not checked.is_clean:
+        yield f"RECORDING VIOLATES: {broken} violations"
+    elif checked.is_whole:
+        yield "RECORDING CLEAN"
+    else:
+        yield f"RECORDING CLEAN, model not compared{' to the end' if checked.policy else ''}"

@@ -129,7 +129,11 @@ def replay(
         steps=steps_of(ran.harness, violation, ended, rank),
         source={"file": file, "line": line},
         branches=tuple(ran.tracer.branches(file, line)),
-        scenario={"scenario": task.name, "answers": {k: int(v) for k, v in answers.items()}},
+        scenario={
+            "scenario": task.name,
+            "answers": {k: int(v) for k, v in answers.items()},
+            "world": [moment.world() for moment in ran.harness.moments],
+        },
     )
 
 

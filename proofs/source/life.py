@@ -15,7 +15,7 @@ from proofs.source.goals import Goal, goals_about
 from proofs.source.harness import Harness
 from proofs.source.observe import Step, booking, request_state
 from proofs.source.requests import Request, RequestStatus, sequence
-from proofs.source.scenarios import BOOKED, MOST_SAMPLED, PROPOSED, Scenario
+from proofs.source.scenarios import MOST_SAMPLED, Scenario
 from proofs.source.state import Moment
 from proofs.source.stubs import Record
 from spec import assumptions as spec_world
@@ -113,16 +113,14 @@ class _Life:
                 request.priority = h.context.int(f"{name} priority", 0, 1)
             h.everyone.append(request)
             h.scheduler.add_request(request)
-            told = "{} arrives: {:prompt token}, max_tokens {}"
-            told += ", priority {}" if h.features.priority else ""
-            moment.events.append((told, (name, prompt, most, request.priority)))
+            moment.arrived.append((name, prompt, most, request.priority))
         if h.features.connector:
             for request in h.everyone:
                 if request.status is RequestStatus.WAITING_FOR_REMOTE_KVS:
                     name = request.request_id
                     if bool(h.context.bool(f"{name} KV load is done at {number}")):
                         h.scheduler.finished_recving_kv_req_ids.add(name)
-                        moment.events.append(("KV of {} has arrived", (name,)))
+                        moment.loaded.append(name)
 
     # -- output --------------------------------------------------------------------------------
 
@@ -139,8 +137,8 @@ class _Life:
         }
         host = h.loaded.host
         h.scheduler.update_from_output(output, Record(host, "ModelRunnerOutput", answer))
-        moment.booked += [
-            (BOOKED, (share.request.request_id, count, share.request.num_tokens))
+        moment.returned += [
+            (share.request.request_id, count, share.request.num_tokens)
             for share, count in zip(shares, counts, strict=True)
         ]
         goals: list[Goal] = []
@@ -170,7 +168,7 @@ class _Life:
         h.assume(spec_world.DRAFTS_AT_MOST_K, h.config, proposed)
         made = {"req_ids": [name], "draft_token_ids": [sequence(proposed, 1)]}
         h.scheduler.update_draft_token_ids(Record(h.loaded.host, "DraftTokenIds", made))
-        moment.booked.append((PROPOSED, (proposed, name)))
+        moment.proposed.append((name, proposed))
 
 
 def _samples(request: Request) -> bool:

@@ -39,7 +39,8 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Sub: int.__sub__,
     ast.Mult: int.__mul__,
 }
-_FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
+FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
+"""Relation → what ``not`` makes of it."""
 
 
 class _Unreadable(Exception):
@@ -56,12 +57,16 @@ def violation_of(loaded: Loaded, error: Exception, site: Site) -> Violation:
     sides = _sides(loaded, error, site, frames[-1][0]) if frames else None
     if sides is None:
         return Violation(INVARIANT, 1, "==", 0, {"exceptions": 1}, what, request, ("exceptions",))
-    (left_name, left), relation, (right_name, right) = sides
-    numbers = f"{_named(left_name, left)} {NEGATED[relation]} {_named(right_name, right, True)}"
-    terms = {left_name: left} | ({right_name: right} if right_name != left_name else {})
-    return Violation(
-        INVARIANT, left, relation, right, terms, f"{numbers}: {what}", request, (left_name,)
-    )
+    return compared(*sides, what, request)
+
+
+def compared(
+    left: tuple[str, int], relation: str, right: tuple[str, int], what: str, request: str
+) -> Violation:
+    """An assertion that failed on two numbers, each with its name."""
+    sentence = f"{_named(*left)} {NEGATED[relation]} {_named(*right, mirrored=True)}: {what}"
+    terms = {left[0]: left[1]} | ({right[0]: right[1]} if right[0] != left[0] else {})
+    return Violation(INVARIANT, left[1], relation, right[1], terms, sentence, request, (left[0],))
 
 
 def request_at(loaded: Loaded, error: Exception) -> str:
@@ -154,7 +159,7 @@ def _failed(
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         raise _Unreadable
     relation = _SYMBOLS.get(type(test.ops[0]), "")
-    relation = relation if wanted else _FLIPPED.get(relation, "")
+    relation = relation if wanted else FLIPPED.get(relation, "")
     if not relation:
         raise _Unreadable
     return _number(test.left, frame), relation, _number(test.comparators[0], frame)

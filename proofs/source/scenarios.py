@@ -27,9 +27,6 @@ Arrangement = Callable[[Harness], None]
 
 CONSERVATION = "request-conservation"
 OUTPUT = "SchedulerOutput"
-BOOKED = "output of {} booked: {:token}, {} in all"
-STOPPED = "{} samples its stop token"
-PROPOSED = "{:draft} proposed for {}"
 
 MOST_SAMPLED = 3
 """Tokens one request may get back from one step; the text's own loop appends them one by one."""
@@ -223,15 +220,15 @@ def update(h: Harness, request: Request, rows: Any, drafts: Any, generated: int)
     moment = h.moment()
     moment.only_books = True
     h.scheduler.update_from_output(step, output)
-    moment.booked.append((BOOKED, (name, generated, request.num_tokens)))
+    moment.returned.append((name, generated, request.num_tokens))
     if h.world.stopped:
-        moment.booked.append((STOPPED, (name,)))
+        moment.stopped.append(name)
     if not h.features.async_scheduling and request.status is RequestStatus.RUNNING:
         proposed: Any = h.context.int("num_proposed_drafts", 0)
         h.assume(spec_world.DRAFTS_AT_MOST_K, h.config, proposed)
         made = {"req_ids": [name], "draft_token_ids": [sequence(proposed, 1)]}
         h.scheduler.update_draft_token_ids(Record(host, "DraftTokenIds", made))
-        moment.booked.append((PROPOSED, (proposed, name)))
+        moment.proposed.append((name, proposed))
 
 
 def _output_record(h: Harness) -> Callable[..., Any]:

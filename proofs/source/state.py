@@ -28,15 +28,9 @@ class Features:
         return sum((self.connector, self.priority, self.mamba))
 
 
-Told = tuple[str, tuple[Any, ...]]
-"""A sentence with holes, and the values for them (numbers once it is run on integers).
-
-``{:token}`` counts; a sentence whose first value is 0 is not told."""
-
-
 @dataclass(slots=True)
 class Moment:
-    """One step of a run, as a trace shows it."""
+    """One step of a run, as a trace shows it; its numbers are plain once it is run on integers."""
 
     decisions: list[Decision] = field(default_factory=list)
     rows: Any = None
@@ -45,12 +39,30 @@ class Moment:
     """Request id → tokens the prefix cache had of it."""
     matches: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     """Request id → tokens the connector had of it, and whether it loads them by itself."""
-    events: list[Told] = field(default_factory=list)
-    """What happened before the decisions."""
-    booked: list[Told] = field(default_factory=list)
-    """What came back after them."""
+    arrived: list[tuple[str, Any, Any, Any]] = field(default_factory=list)
+    """Before the decisions: request id, prompt tokens, max_tokens, priority."""
+    loaded: list[str] = field(default_factory=list)
+    """Before the decisions: whose KV has arrived."""
+    returned: list[tuple[str, int, Any]] = field(default_factory=list)
+    """After them: request id, tokens that came back, tokens it has then."""
+    stopped: list[str] = field(default_factory=list)
+    """Whose stop token is among those."""
+    proposed: list[tuple[str, Any]] = field(default_factory=list)
+    """Request id, drafts proposed for it after that."""
     only_books: bool = False
     """Whether nothing is decided in it: only output comes back."""
+
+    def world(self) -> dict[str, Any]:
+        """All that the scheduler was told in it, as plain data."""
+        return {
+            "arrived": [[name, *map(int, numbers)] for name, *numbers in self.arrived],
+            "loaded": list(self.loaded),
+            "hits": {name: int(hit) for name, hit in self.hits.items()},
+            "matches": {name: [int(n), bool(load)] for name, (n, load) in self.matches.items()},
+            "returned": {name: int(number) for name, number, _ in self.returned},
+            "stopped": list(self.stopped),
+            "proposed": {name: int(drafts) for name, drafts in self.proposed},
+        }
 
 
 @dataclass(slots=True)

@@ -6,16 +6,21 @@ not know is left out rather than shown as a zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proofs.replay import RAISED, count
 from proofs.source.harness import Harness
-from proofs.source.state import Moment, Told, View
+from proofs.source.state import Moment, View
 from proofs.trace import RequestLine, TraceStep, Violation, config_to_json
 from spec.records import LOADING, SCHEDULED, SKIPPED, Decision
 
+ARRIVES = "{} arrives: {:prompt token}, max_tokens {}"
+LOADED = "KV of {} has arrived"
+RETURNED = "output of {} booked: {:token}, {} in all"
+STOPPED = "{} samples its stop token"
+PROPOSED = "{:draft} proposed for {}"
 NOT_REACHED = "not reached"
 BOOKED = "booked"
 DIES = "the scheduler dies before it decides"
@@ -68,8 +73,8 @@ def _step(
 ) -> TraceStep:
     moment = harness.moments[number]
     lines, decided = _decided(harness, moment, None if broken is None else ended)
-    events = (*told(moment.events), *_found(moment))
-    return TraceStep(number, rank, tuple(lines), decided, events, broken, told(moment.booked))
+    events = (*_before(moment, harness.features.priority), *_found(moment))
+    return TraceStep(number, rank, tuple(lines), decided, events, broken, _after(moment))
 
 
 def _decided(
@@ -150,24 +155,36 @@ def _in_words(d: Decision) -> str:
     return f"{d.request_id} {d.outcome}: {d.reason}"
 
 
-def _found(moment: Moment) -> tuple[str, ...]:
+def _before(moment: Moment, priorities: bool) -> Iterator[str]:
+    """Who arrives, and whose KV, before the step decides."""
+    for arrived in moment.arrived:
+        yield _told(ARRIVES + (", priority {}" if priorities else ""), *arrived)
+    yield from (_told(LOADED, name) for name in moment.loaded)
+
+
+def _found(moment: Moment) -> Iterator[str]:
     """What the caches held of the requests the step looked at."""
-    hits: list[Told] = [
-        ("{:token} of {} in the prefix cache", (hit, name)) for name, hit in moment.hits.items()
-    ]
+    for name, hit in moment.hits.items():
+        if hit != 0:
+            yield _told("{:token} of {} in the prefix cache", hit, name)
     for name, (matched, by_itself) in moment.matches.items():
-        how = "loading them in the background" if by_itself else "already loaded"
-        hits.append(("{:token} of {} at the KV connector, " + how, (matched, name)))
-    return told(hits)
+        if matched != 0:
+            how = "loading them in the background" if by_itself else "already loaded"
+            yield _told("{:token} of {} at the KV connector, " + how, matched, name)
 
 
-def told(sentences: Iterable[Told]) -> tuple[str, ...]:
-    """Sentences with their values put in; one that begins with nothing is not told."""
-    return tuple(
-        sentence.format(*(_Number(v) if isinstance(v, int) else v for v in values))
-        for sentence, values in sentences
-        if not values or values[0] != 0
+def _after(moment: Moment) -> tuple[str, ...]:
+    """What came back after the step."""
+    return (
+        *(_told(RETURNED, *returned) for returned in moment.returned),
+        *(_told(STOPPED, name) for name in moment.stopped),
+        *(_told(PROPOSED, drafts, name) for name, drafts in moment.proposed if drafts != 0),
     )
+
+
+def _told(sentence: str, *values: Any) -> str:
+    """A sentence with its values put in; ``{:token}`` counts them."""
+    return sentence.format(*(_Number(v) if isinstance(v, int) else v for v in values))
 
 
 class _Number(int):

@@ -66,6 +66,8 @@ def test_an_engine_that_dies_proves_nothing(run: Run, capsys: pytest.CaptureFixt
         (["--vllm", "0.33.0", "--steps", "0"], "--steps 0 is illegal"),
         (["--vllm", "0.33.0", "--seed", "-1"], "--seed -1 is illegal"),
         (["--vllm", "0.33.0"], "no engine is named"),
+        (["--vllm", "0.33.0", "--runner", "--findings"], "asks no scheduler: leave out --findings"),
+        (["--vllm", "0.33.0", "--runner", "--policy", "none"], "leave out --policy"),
         ([], "--vllm"),
     ],
 )

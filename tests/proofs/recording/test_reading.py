@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from proofs.cli import main
+from proofs.recorder.lines import STATE
 
 Edit = Callable[[list[str]], list[str]]
 
@@ -52,6 +53,15 @@ CASES: dict[str, tuple[Edit, str]] = {
     "short row": (edited("schedule", rows=[[0, 1]]), "rows has a row of 2 numbers, not 3"),
     "no field": (edited("book", samples=None), "samples is not a list"),
     "unknown kind": (edited("add", kind="eval"), "of kind 'eval'"),
+    "negative rank": (edited("header", rank=-5), "line 1: rank -5 is below zero"),
+    "other mode": (
+        edited("header", scheduler="AsyncScheduler"),
+        "line 1: AsyncScheduler with async_scheduling False",
+    ),
+    "drafts twice": (edited("draft", drafts=[[0, 1], [0, 1]]), "drafts names request 0 twice"),
+    "drafts of nobody": (edited("draft", drafts=[[99, 1]]), "request 99 has not arrived"),
+    "rows twice": (edited("schedule", rows=[[0, 1, 0], [0, 1, 0]]), "rows names request 0 twice"),
+    "too many blocks": (edited("book", taken=99), "99 blocks are taken, more than requests hold"),
     "unheard of": (edited("schedule", running=[99]), "request 99 has not arrived"),
     "unheard of rows": (edited("schedule", rows=[[99, 1, 0]]), "request 99 has not arrived"),
 }
@@ -97,7 +107,7 @@ def test_a_clean_recording_and_a_broken_one(
 ) -> None:
     path = record(steps=200)
     assert main(["trace", "check", str(path)]) == 0
-    assert "RECORDING CLEAN" in capsys.readouterr().out
+    assert capsys.readouterr().out.rstrip().endswith("RECORDING CLEAN")
     path.unlink()
     path = record(steps=200, version="0.29.0", exempt_only_request=False)
     assert main(["trace", "check", str(path)]) == 1
@@ -122,8 +132,54 @@ def test_what_the_model_leaves_out_is_said(
     lines = record(steps=20).read_text(encoding="utf-8").splitlines()
     path = tmp_path / "other.jsonl"
     path.write_text("\n".join(edited("header", **changes)(lines)) + "\n", encoding="utf-8")
-    assert main(["trace", "check", str(path)]) == 0
-    assert f"model: not compared: {why}" in capsys.readouterr().out
+    assert main(["trace", "check", str(path)]) == 3
+    said = capsys.readouterr().out
+    assert f"model: not compared: {why}" in said
+    assert said.rstrip().endswith("RECORDING CLEAN, model not compared")
+
+
+@pytest.mark.parametrize(
+    ("counter", "value", "expected"),
+    [
+        ("num_output_tokens", -1, "num_output_tokens -1 is below zero"),
+        ("num_spec_tokens", -1, "num_spec_tokens -1 is below zero"),
+        ("num_in_flight_tokens", -1, "num_in_flight_tokens -1 is below zero"),
+        ("num_stale_output_tokens", -1, "num_stale_output_tokens -1 is below zero"),
+        ("num_preemptions", -1, "num_preemptions -1 is below zero"),
+        ("is_prefill_chunk", 2, "is_prefill_chunk 2 is neither 0 nor 1"),
+        ("kv_capacity", -1, "kv_capacity -1 is below zero"),
+        ("kv_capacity", 5, "kv_capacity 5 is no whole number of blocks of 4"),
+    ],
+)
+def test_a_counter_no_recorder_writes_is_bad_input(
+    record: Any,
+    tmp_path: Path,
+    counter: str,
+    value: int,
+    expected: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = record(steps=10).read_text(encoding="utf-8").splitlines()
+    at = next(i for i, line in enumerate(lines) if '"kind":"book"' in line)
+    line = json.loads(lines[at])
+    line["state"][0][STATE.index(counter)] = value
+    path = tmp_path / "bad.jsonl"
+    text = "\n".join([*lines[:at], json.dumps(line), *lines[at + 1 :]])
+    path.write_text(text + "\n", encoding="utf-8")
+    assert main(["trace", "check", str(path)]) == 2
+    assert f"line {at + 1}: state of request {line['state'][0][0]}: {expected}" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_counter_the_release_lacks_is_not_told(
+    record: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = record(steps=10).read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "old.jsonl"
+    path.write_text("\n".join(edited("header", engine="0.25.0")(lines)) + "\n", encoding="utf-8")
+    assert main(["trace", "check", str(path)]) == 2
+    assert "vLLM 0.25.0 has no num_in_flight_tokens" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -155,8 +211,39 @@ def test_a_counter_changed_in_the_file_is_seen(
     line = read[at]
     old = [s for told in read[:at] for s in told.get("state", ()) if s[0] == state[0]]
     state[field] = {3: state[3] + 1, 2: old[-1][2], 10: 0}[field]
+    line.pop("taken", None)  # else the line contradicts itself
     path = tmp_path / "changed.jsonl"
     text = "\n".join([*lines[:at], json.dumps(line), *lines[at + 1 :]])
     path.write_text(text + "\n", encoding="utf-8")
     assert main(["trace", "check", str(path)]) == 1
     assert f"breaks {invariant} for r{state[0]}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "counter", [name for name in STATE if name not in ("request", "kv_capacity")]
+)
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_no_counter_of_a_live_request_can_be_changed(
+    record: Any,
+    tmp_path: Path,
+    counter: str,
+    asynchronous: bool,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By its form, by a promise or by the model: one more or one less does not pass."""
+    path = record(steps=60, async_scheduling=asynchronous)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    live = [
+        (at, index)
+        for at, line in enumerate(map(json.loads, lines))
+        for index, state in enumerate(line.get("state", ()))
+        if line["kind"] in ("schedule", "book") and state[1] <= 3
+    ]
+    for at, index in live[:: len(live) // 5]:
+        for more in (-1, 1):
+            line = json.loads(lines[at])
+            line["state"][index][STATE.index(counter)] += more
+            text = "\n".join([*lines[:at], json.dumps(line), *lines[at + 1 :]])
+            path.write_text(text + "\n", encoding="utf-8")
+            assert main(["trace", "check", str(path)]) in (1, 2), (at, index, more)
+            capsys.readouterr()
