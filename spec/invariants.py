@@ -183,10 +183,10 @@ CATALOGUE: tuple[Invariant, ...] = (
     ),
     *_entry(
         "block-accounting",
-        "KV blocks are conserved, never overdrawn, and enough for every row; with Mamba alignment "
-        "a chunk of a prompt ends where a block does.",
-        "A row without a slot overwrites another request's KV; a Mamba state is kept only at the "
-        "end of a block, and one that was passed over is lost.",
+        "KV blocks are conserved, never overdrawn, enough for every row and given back by who ends "
+        "or is preempted; with Mamba alignment a chunk of a prompt ends where a block does.",
+        "A row without a slot overwrites another request's KV, a block not given back is lost to "
+        "all others, and so is a Mamba state not kept at the end of a block.",
         "#54878, #54392, vllm/v1/core/kv_cache_manager.py",
         blocks_conserved,
         blocks_not_overdrawn,

@@ -166,6 +166,7 @@ class Scheduler(SchedulerInterface):
                 if check_stop(request, self.max_model_len):
                     request.num_computed_tokens -= len(tokens) - count
                     stopped.add(request)
+                    self.kv_cache_manager.free(request)
                     break
         self.running = remove_all(self.running, stopped)
         {update}
