@@ -221,7 +221,7 @@ def bodies_by_function() -> tuple[dict[str, set[str]], Cache]:
     return callers, cache
 
 
-LONGEST = 240
+LONGEST = 90
 """Seconds after which a mutant is said to have no end."""
 
 
