@@ -68,7 +68,8 @@ def check(arguments: argparse.Namespace, only: list[str]) -> Outcome:
     if report.rejected:
         raise UsageError(report.rejected)
     if not arguments.quiet:
-        for note in report.notes:
+        unkept = [f"clauses not kept: {', '.join(report.dropped)}"] if report.dropped else []
+        for note in (*report.notes, *unkept):
             print(f"proofs: note: {note}", file=sys.stderr)
     outcome = outcome_of(report, source.texts, _again(arguments), source.path_of)
     wanted = tuple(o for o in outcome.obligations if o.invariant in only)
