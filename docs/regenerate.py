@@ -1,6 +1,7 @@
 """Writes everything in ``docs/examples`` and, if asked, the pictures.
 
-    python docs/regenerate.py                render the saved counterexamples again
+    python docs/regenerate.py                render the saved counterexamples again, and check the
+                                             releases with the same bugs (needs a package index)
     python docs/regenerate.py --find         let the prover find them again first (a minute)
     python docs/regenerate.py --simulation   also run the simulation (seconds)
     python docs/regenerate.py --pictures     also take the pictures (needs chromium; minutes)
@@ -15,7 +16,7 @@ import io
 import re
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -31,10 +32,13 @@ from proofs.check import Task, check  # noqa: E402
 from proofs.commands.trace import FORMATS as TRACE_FORMATS  # noqa: E402
 from proofs.replay import replay  # noqa: E402
 from proofs.report import github, outputs, terminal, trace_file, verdicts_text  # noqa: E402
+from proofs.report.from_source import outcome_of  # noqa: E402
 from proofs.report.run import Report  # noqa: E402
 from proofs.scenario import Scenario  # noqa: E402
+from proofs.source.check import check_source  # noqa: E402
+from proofs.source.fetch import fetch_release  # noqa: E402
 from proofs.trace import Trace  # noqa: E402
-from proofs.verdict import SCOPE, VIOLATED, Obligation  # noqa: E402
+from proofs.verdict import SCOPE, VIOLATED, Obligation, Statistics  # noqa: E402
 from spec.invariants import IDS  # noqa: E402
 
 EXAMPLES = HERE / "examples"
@@ -59,6 +63,23 @@ KNOWN = (
     Example("55126", "53962", "uniform-decode", "sync"),
     Example("54028", "55126", "no-reachable-assert", "sync"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class OnRelease:
+    """The same bug in the text of a release; its examples quote none of it."""
+
+    name: str
+    version: str
+    invariant: str
+    mode: str
+
+
+ON_RELEASES = (
+    OnRelease("53962-on-0.25.0", "0.25.0", "within-model-len", "async"),
+    OnRelease("55126-on-0.29.0", "0.29.0", "uniform-decode", "sync"),
+    OnRelease("54028-on-0.33.0", "0.33.0", "no-reachable-assert", "sync"),
+)
 SUFFIXES = {
     "text": "trace.txt",
     "markdown": "trace.md",
@@ -77,7 +98,6 @@ RUN_SUFFIXES = {
 
 def documents(example: Example, trace: Trace) -> dict[str, str]:
     """File name → text, for one counterexample in every format."""
-    written = {SUFFIXES[name]: render(trace) for name, render in TRACE_FORMATS.items()}
     obligation = Obligation(
         example.invariant,
         example.policy,
@@ -86,7 +106,24 @@ def documents(example: Example, trace: Trace) -> dict[str, str]:
         SCOPE.format(mode=example.mode),
         trace=trace,
     )
-    report = Report(Outcome(f"policy {example.policy}", (obligation,), 0.0))
+    return _written(f"policy {example.policy}", obligation, trace)
+
+
+def documents_of_release(example: OnRelease) -> dict[str, str]:
+    """File name → text, for the counterexample that a release's text has now."""
+    texts, version, mode = fetch_release(example.version).texts, example.version, example.mode
+    name = f"vLLM {version}"
+    report = check_source(texts, name, version, modes=(mode,), reach_seconds=SECONDS)
+    for obligation in outcome_of(report, (), f"--vllm {version}").obligations:
+        if obligation.invariant == example.invariant and obligation.trace is not None:
+            timeless = replace(obligation, statistics=Statistics(), work=Statistics())
+            return _written(name, timeless, obligation.trace)
+    raise SystemExit(f"{example.name}: no counterexample")
+
+
+def _written(target: str, obligation: Obligation, trace: Trace) -> dict[str, str]:
+    written = {SUFFIXES[name]: render(trace) for name, render in TRACE_FORMATS.items()}
+    report = Report(Outcome(target, (obligation,), 0.0))
     for name, render_run in outputs.FORMATS.items():
         written[RUN_SUFFIXES[name]] = render_run(report, False)
     written["annotations.txt"] = "\n".join(github.workflow_commands(report)) + "\n"
@@ -181,11 +218,11 @@ def main() -> None:
     arguments = parser.parse_args()
     for example in KNOWN:
         trace = found(example) if arguments.find else saved(example)
-        folder = EXAMPLES / example.name
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in documents(example, trace).items():
-            (folder / name).write_text(text, encoding="utf-8")
+        _write(example.name, documents(example, trace))
         print(f"{example.name}: {trace.violation.sentence}")
+    for released in ON_RELEASES:
+        _write(released.name, documents_of_release(released))
+        print(released.name)
     if arguments.simulation:
         for path, text in simulation().items():
             path.write_text(text, encoding="utf-8")
@@ -193,6 +230,13 @@ def main() -> None:
         PICTURES.mkdir(exist_ok=True)
         picture_of_trace()
         picture_of_check()
+
+
+def _write(name: str, texts: dict[str, str]) -> None:
+    folder = EXAMPLES / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        (folder / file).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,15 @@ def test_the_examples_are_up_to_date(example: regenerate.Example) -> None:
         assert _read(folder / name) == text, f"{name}: run python docs/regenerate.py"
 
 
+@pytest.mark.parametrize("example", regenerate.ON_RELEASES, ids=lambda e: e.name)
+def test_the_releases_have_the_same_bugs(example: regenerate.OnRelease) -> None:
+    written = regenerate.documents_of_release(example)
+    folder = DOCS / "examples" / example.name
+    assert {file.name for file in folder.iterdir()} == set(written)
+    for name, text in written.items():
+        assert _read(folder / name) == text, f"{name}: run python docs/regenerate.py"
+
+
 def test_the_readme_explains_the_trace_the_program_prints() -> None:
     trace = _read(DOCS / "examples" / "53962" / "trace.txt")
     assert f"```text\n{trace}```\n" in _read(DOCS.parent / "README.md")
