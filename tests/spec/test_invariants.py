@@ -131,10 +131,17 @@ BROKEN: dict[str, tuple[Any, str]] = {
         "num_computed_tokens = 11 != 12 = 4 + 8",
     ),
     "progress_keeps": (
-        replace(BOOKED, num_returned_tokens=2),
-        "emitted tokens = 1 < 2 = returned tokens",
+        replace(BOOKED, num_due_tokens=2),
+        "emitted tokens = 1 != 2 = tokens due",
     ),
-    "progress_stops": (replace(BOOKED, stop_returned=True), "ended = 0 < 1"),
+    "progress_stops": (
+        replace(BOOKED, num_due_tokens=1, stop_due=True),
+        "finished stopped = 0 != 1 = stop token due",
+    ),
+    "progress_no_overtaking": (
+        replace(DECODE, from_waiting=True, outcome=SKIPPED),
+        "passed over = 1 != 0",
+    ),
     "length_capped_only_there": (
         replace(BOOKED, is_finished=True, is_length_capped=True),
         "at the boundary = 0 < 1",
@@ -169,6 +176,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
         replace(BOOKED, num_returned_tokens=0),
         "emitted tokens = 1 > 0 = returned tokens",
     ),
+    "placeholders_end": (replace(DECODE, ends_in_flight=True), "num_scheduled_tokens = 4 > 0"),
     "no_padding_with_prefill": (
         replace(DECODE, is_padded=True, prefill_scheduled=True),
         "padded = 1 != 0",
@@ -182,6 +190,10 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "blocks_not_overdrawn": (
         replace(POOL, num_free_blocks=-1, num_held_blocks=65),
         "num_free_blocks = -1 < 0",
+    ),
+    "blocks_given_back": (
+        replace(STATE, num_blocks=2, needs_no_blocks=True),
+        "KV blocks held = 2 != 0",
     ),
     "blocks_cover_rows": (replace(DECODE, kv_capacity=22), "19 + 4 = 23 > 22 = KV slots held"),
     "blocks_end_chunks": (
