@@ -299,6 +299,7 @@ NO_HIT = "a cache hit not asked for costs rows, no promise forbids it"
 LIVES = (
     "no decision reads how often a request was preempted: the runner does, and `conform` compares"
 )
+NO_TOKEN = "appending no tokens changes nothing"
 CHECKPOINT = "a Mamba checkpoint inside a prompt is passed over: later hits are shorter, no promise"
 
 EQUIVALENT: dict[str, str] = {
@@ -343,6 +344,12 @@ EQUIVALENT: dict[str, str] = {
     "model.kv_cache.KVCacheManager.allocate_slots: LtE -> Lt in `missing <= 0`": "taking 0 blocks changes nothing",
     "model.kv_cache.KVCacheManager.allocate_slots: 0 -> -1 in `missing <= 0`": "a request gives back blocks it has no rows for: none is lost",
     "model.output.book_counters: 0 -> -1 in `assert request.num_stale_output_tokens >= 0, 'more stale rows returned than were in flight'`": "an assertion that never fails can be weakened unseen",
+    "model.output.book_counters: branch always taken in `generated > 0`": NO_TOKEN,
+    "model.output.book_counters: Gt -> GtE in `generated > 0`": NO_TOKEN,
+    "model.output.book_counters: 0 -> -1 in `generated > 0`": NO_TOKEN,
+    "model.output.roll_back_rejected: 0 -> -1 in `rejected = drafts - max(generated - config.num_sampled_tokens_per_step, 0)`": "a step with drafts returns at least s tokens",
+    "model.output.append_tokens: branch always taken in `not stale`": "a request with stale output waits: H is 0, and C moves only if it ends",
+    "model.output.append_tokens: 1 -> 0 in `to_length_stop = max(min(to_model_len, to_max_tokens), 1)`": "a live request is below its limits",
     "model.output.book_counters: Gt -> GtE in `drafts > 0 and (not stale)`": "without drafts nothing is rolled back",
     "model.output.book_counters: 0 -> -1 in `drafts > 0 and (not stale)`": "without drafts nothing is rolled back",
     "model.output.roll_back_rejected: branch always taken in `request.num_computed_tokens > 0`": "C is positive when drafts come back",
