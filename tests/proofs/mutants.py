@@ -252,7 +252,7 @@ def fate(mutant: Mutant, bodies: Collection[str], cache: Cache) -> str:
             changed = vars(changed)[part]
         for name in SWAPPED_CALLS:
             original.__globals__[SWAPPED + name] = vars(import_module("spec.logic"))[name]
-        original.__code__ = changed.__code__
+        original.__code__, original.__defaults__ = changed.__code__, changed.__defaults__
         for key in [key for key in cache if key[0] in bodies]:
             del cache[key]
         return _first_failure([body for body in BODIES if body in bodies], cache) or "survived"
