@@ -335,6 +335,7 @@ EQUIVALENT: dict[str, str] = {
     "model.planning.mamba_aligned_rows: 1 -> 2 in `last_boundary = (request.num_tokens - 1) // block * block`": CHECKPOINT,
     "model.planning.scheduled_drafts: branch never taken in `request.num_spec_tokens == 0`": "the minimum with 0 drafts is 0",
     "model.planning.scheduled_drafts: 0 -> -1 in `request.num_spec_tokens == 0`": "the minimum with 0 drafts is 0",
+    "model.planning.scheduled_drafts: branch never taken in `verified <= 0`": "a prompt chunk would attach fewer than 0 drafts, which reads like none",
     "model.planning.scheduled_drafts: LtE -> Lt in `verified <= 0`": "0 rows verify 0 drafts either way",
     "model.planning.scheduled_drafts: 0 -> -1 in `verified <= 0`": "0 rows verify 0 drafts either way",
     "model.step.Step.commit: branch always taken in `drafts > 0`": "an entry of 0 drafts reads like none",
