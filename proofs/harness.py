@@ -120,6 +120,8 @@ class Harness:
         new = self.integer
         request = Request("r", new("num_prompt_tokens"), new("max_tokens"))
         request.status = status
+        request.priority, request.arrival_time = new("priority"), new("arrival_time")
+        request.num_preemptions = new("num_preemptions", 0)
         request.num_output_tokens = new("num_output_tokens", 0)
         request.num_computed_tokens = new("num_computed_tokens")
         request.num_output_placeholders = new("num_output_placeholders")

@@ -142,11 +142,13 @@ def preemption(h: Harness) -> None:
         count = count - 1
     else:
         h.context.assume(count <= others_with_slots)
-    held, place = victim.num_tokens, (victim.priority, victim.arrival_time)
+    held, priority, arrival = victim.num_tokens, victim.priority, victim.arrival_time
     scheduler.preempt(step, victim)
     survive = victim.num_tokens == held
     h.goals.append(Goal("request-conservation", "tokens-survive-preemption", survive))
-    remains = (victim.priority, victim.arrival_time) == place
+    waits = victim.status is RequestStatus.PREEMPTED
+    h.goals.append(Goal("request-conservation", "victim-waits", waits))
+    remains = all_of(victim.priority == priority, victim.arrival_time == arrival)
     h.goals.append(Goal("progress", "place-survives-preemption", remains))
     h.must_keep(resting_clauses(h.config, victim))
     left = StepSoFar(step, count, has_prefill, others_with_slots)

@@ -22,7 +22,9 @@ from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Attention
 
 PREEMPTS = "preempts"
 """The pool is short for this request: one victim loses its blocks, then the request gets rows."""
-RUNNING_TURNS = (SCHEDULED, SKIPPED, BLOCKED, PREEMPTS)
+PREFILLS = "prefills"
+"""The request computes prompt, with all that the budget holds but one row."""
+RUNNING_TURNS = (SCHEDULED, PREFILLS, SKIPPED, BLOCKED, PREEMPTS)
 WAITING_TURNS = (SCHEDULED, SKIPPED, BLOCKED, LOADING)
 NUM_REQUESTS = 3
 CROWD = 300
@@ -85,7 +87,10 @@ class _Scripted(Scheduler):
         self.advanced: list[Request] = []
 
     def try_running(self, step: Step, request: Request) -> str:
-        outcome = next(self.turns, SKIPPED)
+        outcome, rows = next(self.turns, SKIPPED), 1
+        if outcome is PREFILLS:
+            outcome, rows = SCHEDULED, max(step.token_budget - 1, 1)
+            step.prefill_scheduled = True
         if outcome is PREEMPTS:
             outcome = SCHEDULED
             victim = self.lowest_priority()
@@ -97,16 +102,18 @@ class _Scripted(Scheduler):
             self.preempt(step, victim)
             if victim is request:
                 outcome = SKIPPED if self.config.priority_scheduling else BLOCKED
-        return self._turn(step, request, outcome)
+        if outcome is SCHEDULED:
+            step.running_scheduled = True
+        return self._turn(step, request, outcome, rows)
 
     def try_waiting(self, step: Step, request: Request) -> str:
         return self._turn(step, request, next(self.turns, SKIPPED))
 
-    def _turn(self, step: Step, request: Request, outcome: str) -> str:
+    def _turn(self, step: Step, request: Request, outcome: str, rows: int = 1) -> str:
         self.second_turns += request in self.outcomes
         self.outcomes[request] = outcome
         if outcome is SCHEDULED:
-            step.commit(self.config, request, 1, 0)
+            step.commit(self.config, request, rows, 0)
         return outcome
 
     def update_after_schedule(self, step: Step, request: Request, rows: int) -> None:
@@ -169,6 +176,9 @@ def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[
     expected = [*reversed(victims), *left] if fcfs else sorted([*victims, *left], key=_urgency)
     yield "queues in order of arrival or urgency", scheduler.waiting == expected
     yield "only priority scheduling withdraws rows", not (fcfs and scheduler.withdrew)
+    seen = [outcomes[request] for request in behind if request in outcomes]
+    waited = len(seen) == len(behind) or BLOCKED in seen
+    yield "every waiting request has its turn", bool(victims) or waited
     yield "no admission after a preemption", not (victims and len(turns) < len(outcomes))
     scheduled = {r for r, outcome in outcomes.items() if outcome is SCHEDULED} - set(victims)
     given = [share.request for share in output.scheduled]

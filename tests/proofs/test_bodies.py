@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -10,47 +11,60 @@ from model.policies import RECOMMENDED
 from proofs.bodies import BODIES, run_body
 from proofs.clauses import SERVES
 from proofs.harness import NOTHING, Goal, Harness
-from proofs.symbolic import Context, Exploration
+from proofs.symbolic import Context, Exploration, Refuted
 from proofs.verdict import ASYNC, MODES
-from spec.invariants import CATALOGUE
+from spec.invariants import CATALOGUE, about
+from spec.logic import not_
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED
 
 
-def goals_of(body: str, mode: str) -> tuple[set[str], set[str], int]:
-    """Names claimed, outcomes decided, and number of paths of one body."""
+def goals_of(body: str, mode: str) -> tuple[set[str], set[str], set[str]]:
+    """Names claimed, outcomes decided, and promises that bite on some path of one body."""
     outcomes: set[str] = set()
+    conditions: list[tuple[str, Any]] = []
 
     def run(context: Context) -> list[Goal]:
+        conditions.clear()
         harness = Harness(context, RECOMMENDED, mode == ASYNC, SERVES)
         observe = harness.observe
 
         def listen(record: object, granted: Mapping[str, bool] = NOTHING) -> None:
             outcomes.add(getattr(record, "outcome", ""))
+            for entry in about(type(record)):
+                conditions.append((entry.claim.__name__, entry.claim(record).when))
             observe(record, granted)
 
         harness.observe = listen  # type: ignore[method-assign]
         return run_body(body, harness)
 
-    names: set[str] = set()
+    names, biting = set[str](), set[str]()
     paths = 0
     with Exploration(run) as exploration:
         for path in exploration:
             assert path.error is None, path.error
             paths += 1
             names |= {goal.name for goal in path.value or ()}
+            for name, when in conditions:
+                if name not in biting and isinstance(path.holds(not_(when)), Refuted):
+                    biting.add(name)
     assert exploration.complete, exploration.reasons
-    return names, outcomes, paths
+    assert paths >= 1, f"{body} has no execution: its assumptions contradict each other"
+    return names, outcomes, biting
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_promise_and_clause_is_claimed_somewhere(mode: str) -> None:
-    claimed: set[str] = set()
+def test_every_promise_and_clause_is_claimed_somewhere_and_bites(mode: str) -> None:
+    claimed, biting = set[str](), set[str]()
     for body in BODIES:
-        names, _, paths = goals_of(body, mode)
-        assert paths >= 1, f"{body} has no execution: its assumptions contradict each other"
+        names, _, bites = goals_of(body, mode)
         claimed |= names
+        biting |= bites
     promises = {entry.claim.__name__ for entry in CATALOGUE}
     assert promises <= claimed
+    # A promise whose condition no execution meets is kept by any scheduler.
+    always_due, only_async = {"no_reachable_assert"}, {"placeholders_end"}
+    never = promises - biting - always_due - (only_async if mode != ASYNC else set())
+    assert not never, f"never due: {sorted(never)}"
     only_sync = {"sync-all-booked"}
     assert set(SERVES) - (only_sync if mode == ASYNC else set()) <= claimed
 
