@@ -30,6 +30,8 @@ from spec.records import Decision
 
 CLAUSE = "clause:"
 """Prefix of a tracked hypothesis that is an inductive clause."""
+NOTHING_IN_FLIGHT = "waiting-nothing-in-flight"
+"""The clause of a text that forgets H when it preempts, and tells by other means what is stale."""
 UNJUDGED = frozenset({"blocks-cover-computed"})
 """Clauses about the block pool, which is not part of the text."""
 WAITING_QUEUES = ("kv_holding_waiting", "skipped_waiting", "waiting")
@@ -139,10 +141,12 @@ class Harness:
         if self.features.connector and bool(flag(f"{name} is loading KV")):
             status = RequestStatus.WAITING_FOR_REMOTE_KVS
         request = self.request(name, status)
-        self.suppose(request, 0)
         preempted = bool(flag(f"{name} was preempted"))
+        if preempted and self.keeps_placeholders:
+            request.num_output_placeholders = self.context.int(f"{name} kept placeholders", 0)
+        self.suppose(request, 0)
         if preempted:
-            request.num_preemptions = 1
+            request.num_preemptions = self.context.int(f"{name} num_preemptions", 1)
             if status is RequestStatus.WAITING:
                 request.status = RequestStatus.PREEMPTED
         else:
@@ -155,6 +159,11 @@ class Harness:
             self.context.assume(request.num_computed_tokens == 0)
         self.enqueue(request)
         return request
+
+    @property
+    def keeps_placeholders(self) -> bool:
+        """Whether the text leaves H as it is when it preempts (vLLM up to 0.26)."""
+        return self.is_async and self.kept is not None and NOTHING_IN_FLIGHT not in self.kept
 
     def enqueue(self, request: Request) -> None:
         """Into the queue in which the text keeps such a request."""

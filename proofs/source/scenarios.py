@@ -179,6 +179,9 @@ def booked_stale(h: Harness) -> list[Goal]:
         h.assume(spec_world.OUTPUT_IN_ORDER, request.num_in_flight_tokens, rows)
     context.assume(implies(drafts > 0, samples))
     context.assume(drafts <= h.config.num_spec_tokens)
+    if h.keeps_placeholders:  # what is in flight is part of it, as it was before
+        s = h.config.num_sampled_tokens_per_step
+        request.num_output_placeholders = ite(samples, s + drafts, 0)
     h.arbitrary_state()
     h.snapshot()
     update(h, request, rows, drafts, _sampled(h, samples, drafts))
