@@ -142,8 +142,6 @@ class Harness:
             status = RequestStatus.WAITING_FOR_REMOTE_KVS
         request = self.request(name, status)
         preempted = bool(flag(f"{name} was preempted"))
-        if preempted and self.keeps_placeholders:
-            request.num_output_placeholders = self.context.int(f"{name} kept placeholders", 0)
         self.suppose(request, 0)
         if preempted:
             request.num_preemptions = self.context.int(f"{name} num_preemptions", 1)
