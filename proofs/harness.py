@@ -14,7 +14,7 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import SERVES, Clauses, StepSoFar, step_clauses
-from proofs.crowds import Ledger
+from proofs.crowds import Crowd, Ledger
 from proofs.symbolic import Context
 from spec import assumptions as world
 from spec.config import FLAGS, KNOBS, Config
@@ -155,8 +155,10 @@ class Harness:
             ),
             running_scheduled=self.truth("running_scheduled"),
             prefill_scheduled=self.truth("prefill_scheduled"),
+            index=new("index", 0),
             num_scheduled_tokens=Ledger(self.context),
             num_draft_tokens=Ledger(self.context),
+            preempted_reqs=Crowd(self.context, others=new("num_preempted", 0)),
         )
         has_prefill = self.truth("rank_has_prefill")
         so_far = StepSoFar(step, new("num_scheduled_reqs", 0), has_prefill, slots_taken)

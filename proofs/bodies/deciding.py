@@ -56,8 +56,12 @@ def running(h: Harness) -> None:
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
     num_running = h.integer("num_running", 1)
-    h.suppose({"seats": num_running <= h.config.max_num_seqs})
-    so_far = h.step(num_running - 1)
+    num_streaming = h.integer("num_waiting_for_streaming_input", 0)
+    scheduler.num_waiting_for_streaming_input = num_streaming
+    scheduler.kv_holding_waiting = Crowd(h.context, others=h.integer("holding KV", 0))
+    slots_taken = num_running + num_streaming
+    h.suppose({"seats": slots_taken <= h.config.max_num_seqs})
+    so_far = h.step(slots_taken - 1)
     step = so_far.step
     before = step.running_scheduled, step.prefill_scheduled, request.is_prefill_chunk
     scheduler.running = Crowd(h.context, [request], num_running - 1)
@@ -67,7 +71,7 @@ def running(h: Harness) -> None:
         kept = request.num_spec_tokens == drafts
         h.goals.append(Goal("rows-match-drafts", "drafts-kept-for-later", kept))
     _must_flag(h, step, before, scheduled)
-    _after_decision(h, scheduler, so_far, request, counted, scheduled, slots_taken=num_running)
+    _after_decision(h, scheduler, so_far, request, counted, scheduled, slots_taken)
 
 
 def waiting(h: Harness) -> None:
@@ -88,10 +92,9 @@ def waiting(h: Harness) -> None:
     before = step.running_scheduled, step.prefill_scheduled, False
     scheduler.running = Crowd(h.context, others=num_running)
     queue = Crowd(h.context, [request], h.integer("num_waiting", 0))
-    if loading:
-        scheduler.kv_holding_waiting = queue
-    else:
-        scheduler.waiting = queue
+    elsewhere = Crowd(h.context, others=h.integer("num_elsewhere", 0))
+    scheduler.kv_holding_waiting = queue if loading else elsewhere
+    scheduler.waiting = elsewhere if loading else queue
     had = counted = request.num_computed_tokens
     if loading:  # of a whole prompt loaded, the last token is computed again
         counted = min(had, request.num_tokens - 1)
