@@ -137,6 +137,8 @@ class Harness:
         environment = ArbitraryWorld(self)
         scheduler = Scheduler(self.config, self.policy, environment, self.observe)
         scheduler.kv_cache_manager.num_free_blocks = self.integer("num_free_blocks", 0)
+        self.num_streaming = self.integer("num_waiting_for_streaming_input", 0)
+        scheduler.num_waiting_for_streaming_input = self.num_streaming
         self.other_blocks = self.integer("blocks held by others", 0)
         self.context.assume(self._blocks(scheduler, request) == self.config.num_gpu_blocks)
         return scheduler
@@ -213,6 +215,12 @@ class Harness:
         held = self.other_blocks + ite(request.is_finished, 0, request.num_blocks)
         self.observe(PoolState(self.config, manager.num_free_blocks, held))
         self.observe(request_state(scheduler, request))
+        self.must_leave_streams(scheduler)
+
+    def must_leave_streams(self, scheduler: Scheduler) -> None:
+        """Who waits for streaming input keeps its sequence slot: nobody here takes or frees one."""
+        kept = scheduler.num_waiting_for_streaming_input == self.num_streaming
+        self.goals.append(Goal("request-conservation", "streams-keep-their-slots", kept))
 
     def _blocks(self, scheduler: Scheduler, request: Request) -> Any:
         return scheduler.kv_cache_manager.num_free_blocks + request.num_blocks + self.other_blocks

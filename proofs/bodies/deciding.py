@@ -36,6 +36,7 @@ def first_decision(h: Harness) -> None:
     scheduler.running, scheduler.waiting, scheduler.kv_holding_waiting = (
         Crowd(h.context, others=count) for count in counts
     )
+    scheduler.num_waiting_for_streaming_input = h.integer("num_waiting_for_streaming_input", 0)
     step = scheduler.begin_step()
     h.suppose({"seats": num_running <= config.max_num_seqs})
     h.must_keep(step_clauses(config, StepSoFar(step, 0, False, num_running)))
@@ -56,10 +57,8 @@ def running(h: Harness) -> None:
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
     num_running = h.integer("num_running", 1)
-    num_streaming = h.integer("num_waiting_for_streaming_input", 0)
-    scheduler.num_waiting_for_streaming_input = num_streaming
     scheduler.kv_holding_waiting = Crowd(h.context, others=h.integer("holding KV", 0))
-    slots_taken = num_running + num_streaming
+    slots_taken = num_running + h.num_streaming
     h.suppose({"seats": slots_taken <= h.config.max_num_seqs})
     so_far = h.step(slots_taken - 1)
     step = so_far.step
@@ -81,13 +80,11 @@ def waiting(h: Harness) -> None:
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
     num_running = h.integer("num_running", 0)
-    num_streaming = h.integer("num_waiting_for_streaming_input", 0)
     if loading:
         h.still_loading = not_(h.truth("load_finished"))
     else:
         h.suppose_queued(request)
-    scheduler.num_waiting_for_streaming_input = num_streaming
-    so_far = h.step(num_running + num_streaming)
+    so_far = h.step(num_running + h.num_streaming)
     step = so_far.step
     before = step.running_scheduled, step.prefill_scheduled, False
     scheduler.running = Crowd(h.context, others=num_running)
@@ -108,7 +105,7 @@ def waiting(h: Harness) -> None:
         h.goals.append(Goal("progress", "computed-is-kept", kept))
     counted = counted + ite(counted == 0, h.found, 0)
     _must_flag(h, step, before, scheduled=False)
-    slots_taken = num_running + num_streaming + int(admitted)
+    slots_taken = num_running + h.num_streaming + int(admitted)
     _after_decision(h, scheduler, so_far, request, counted, admitted, slots_taken)
 
 
@@ -197,6 +194,7 @@ def _after_decision(
         has_prefill = any_of(has_prefill, h.computes_prompt)
     h.must_keep(clauses, granted)
     h.must_keep(step_clauses(config, StepSoFar(step, count, has_prefill, slots_taken)), granted)
+    h.must_leave_streams(scheduler)
     used = config.max_num_scheduled_tokens - step.token_budget
     h.observe(StepTotals(config, used, count), granted)
     manager = scheduler.kv_cache_manager

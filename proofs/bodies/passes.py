@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import permutations, product
+from typing import Any
 
 from model.environment import Quiet
 from model.policies import RECOMMENDED
@@ -27,6 +28,17 @@ PREFILLS = "prefills"
 RUNNING_TURNS = (SCHEDULED, PREFILLS, SKIPPED, BLOCKED, PREEMPTS)
 WAITING_TURNS = (SCHEDULED, SKIPPED, BLOCKED, LOADING)
 NUM_REQUESTS = 3
+OTHERWISE: dict[str, Any] = {
+    "async_scheduling": False,
+    "mamba_align": True,
+    "enable_chunked_prefill": False,
+    "exempt_only_request": True,
+    "draft_slots": 1,
+    "num_spec_tokens": 0,
+    "num_sampled_tokens_per_step": 0,
+    "long_prefill_token_threshold": 2,
+}
+"""Knob → a value other than its default."""
 CROWD = 300
 """A pass of this many requests is played too, for loops that count."""
 LATE = 1000
@@ -56,8 +68,7 @@ def passes(h: Harness) -> None:
 
 
 def _all_scripts() -> Iterator[tuple[str, bool]]:
-    for priority in (False, True):
-        config = Config.checked(priority_scheduling=priority)
+    for config in _configs():
         yield from _arrivals(_Scripted(config, ()) for _ in permutations(range(NUM_REQUESTS)))
         for order in permutations(range(NUM_REQUESTS)):
             for turns in product(RUNNING_TURNS, repeat=NUM_REQUESTS):
@@ -65,9 +76,16 @@ def _all_scripts() -> Iterator[tuple[str, bool]]:
         for turns in product(WAITING_TURNS, repeat=NUM_REQUESTS):
             for num_holding in range(NUM_REQUESTS + 1):
                 yield from _waiting_pass(_Scripted(config, turns), num_holding)
-        for turn in (SCHEDULED, SKIPPED):
-            yield from _running_pass(_Scripted(config, [turn] * CROWD), range(CROWD))
-            yield from _waiting_pass(_Scripted(config, [turn] * CROWD), 0, CROWD)
+    for everyone in ([SCHEDULED] * CROWD, [SKIPPED] * CROWD):
+        yield from _running_pass(_Scripted(Config(), everyone), range(CROWD))
+        yield from _waiting_pass(_Scripted(Config(), everyone), 0, CROWD)
+
+
+def _configs() -> Iterator[Config]:
+    """Both orders of service, with each knob that a loop might read once at another value."""
+    for priority in (False, True):
+        for other in ({}, *({name: value} for name, value in OTHERWISE.items())):
+            yield Config.checked(priority_scheduling=priority, **other)
 
 
 class _Scripted(Scheduler):
@@ -134,9 +152,10 @@ def _arrivals(schedulers: Iterable[_Scripted]) -> Iterator[tuple[str, bool]]:
 def _requests(ranks: Iterable[int]) -> list[Request]:
     """Requests by rank, the most urgent first: by priority, and by arrival where that is equal.
 
-    The most urgent arrives last, and the longer prompts are the more urgent ones.
+    The most urgent arrives last, and the longer prompts are the more urgent ones.  In turn they are
+    fresh, resumed, and decoding with drafts and rows in flight.
     """
-    return [
+    requests = [
         Request(
             f"r{rank}",
             num_prompt_tokens=LATE - rank,
@@ -146,6 +165,15 @@ def _requests(ranks: Iterable[int]) -> list[Request]:
         )
         for rank in ranks
     ]
+    for request, rank in zip(requests, ranks, strict=True):
+        if rank % 3:
+            request.num_output_tokens, request.num_in_flight_tokens = 2, 1
+        if rank % 3 == 1:
+            request.num_preemptions = request.num_stale_output_tokens = 1
+        if rank % 3 == 2:
+            request.num_computed_tokens, request.num_spec_tokens = request.num_tokens - 1, 1
+            request.num_output_placeholders = 1
+    return requests
 
 
 def _urgency(request: Request) -> tuple[int, int]:
@@ -158,6 +186,7 @@ def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[
     requests, behind = _requests(order), _requests([-1, len(order)])
     for request in requests:
         request.status = RequestStatus.RUNNING
+    scheduler.num_waiting_for_streaming_input = 1
     scheduler.running, scheduler.waiting = list(requests), list(behind)
     output = scheduler.schedule()
     outcomes, victims = scheduler.outcomes, scheduler.victims
@@ -194,6 +223,7 @@ def _waiting_pass(
 ) -> Iterator[tuple[str, bool]]:
     """Waiting requests, the first few of which hold KV blocks."""
     requests = _requests(range(number))
+    scheduler.num_waiting_for_streaming_input = 1
     scheduler.kv_holding_waiting = requests[:num_holding]
     scheduler.waiting = requests[num_holding:]
     scheduler.schedule()
