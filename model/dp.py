@@ -13,7 +13,7 @@ from typing import Any
 
 from model.engine import Engine
 from model.environment import Environment
-from model.hindsight import group_has_prefill, withdraw
+from model.hindsight import group_has_prefill, look_back
 from model.policies import PaddingPolicy
 from model.runner.cudagraph import Dispatch, Dispatcher, Mode
 from model.runner.shim import RunnerEngine, check_group
@@ -136,9 +136,8 @@ class DPGroup:
     def _pass_on(self, outputs: Sequence[SchedulerOutput]) -> None:
         """Complete every decision with what the step knows in hindsight, and pass it on."""
         assert self.record is not None
-        for output, records in zip(outputs, self._pending, strict=True):
-            if output.preempted_reqs:
-                withdraw(records, {share.request.request_id for share in output.scheduled})
+        for engine, output, records in zip(self.engines, outputs, self._pending, strict=True):
+            look_back(engine.config, records, output)
         prefill = group_has_prefill(self._pending)
         for rank, records in enumerate(self._pending):
             complete, records[:] = list(records), []

@@ -20,6 +20,20 @@ from spec.logic import any_of, min
 from spec.records import BLOCKED, SCHEDULED, SKIPPED, Attention, Decision
 
 
+def look_back(config: Config, records: list[Any], output: SchedulerOutput) -> None:
+    """Complete, in place, the decisions of one rank's step.
+
+    Args:
+        config: the knobs.
+        records: what the step recorded, in order.
+        output: what it ended in.
+    """
+    if output.preempted_reqs:
+        withdraw(records, {share.request.request_id for share in output.scheduled})
+    else:
+        recount(config, records)
+
+
 def withdraw(records: list[Any], scheduled: Collection[str]) -> None:
     """Take back, in place, the decisions of one rank that its step took back.
 
@@ -66,14 +80,9 @@ def recount(config: Config, records: list[Any]) -> None:
             continue
         inputs = config.max_num_batched_tokens - rows - config.draft_slots * reqs
         left = min(config.max_num_scheduled_tokens - rows, inputs - config.draft_slots)
-        told = (record.budget_left, record.budget_untouched, record.prefill_scheduled)
-        if any(
-            mine is not theirs
-            for mine, theirs in zip(told, (left, reqs == 0, prefill), strict=True)
-        ):
-            records[position] = replace(
-                record, budget_left=left, budget_untouched=reqs == 0, prefill_scheduled=prefill
-            )
+        records[position] = replace(
+            record, budget_left=left, budget_untouched=reqs == 0, prefill_scheduled=prefill
+        )
         if record.outcome == SCHEDULED:
             rows, reqs = rows + record.num_scheduled_tokens, reqs + 1
             if not record.from_waiting:

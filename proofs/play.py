@@ -12,16 +12,14 @@ from typing import Any
 
 from model.engine import Engine
 from model.environment import Environment
-from model.hindsight import group_has_prefill, missed, queued, recount, withdraw
+from model.hindsight import group_has_prefill, look_back, missed, queued
 from model.loads import Loads
 from model.policies import PaddingPolicy
 from model.request import Request
 from spec.claims import Claim
 from spec.config import Config
 from spec.invariants import Invariant, about
-from spec.records import Advance, Attention, Booking, Decision, RequestState
-
-ABOUT_A_REQUEST = (Decision, Attention, Advance, Booking, RequestState)
+from spec.records import Booking, Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +44,7 @@ class Promise:
     @property
     def request(self) -> str:
         """Whom it is about; empty for a step or a group."""
-        named = isinstance(self.record, ABOUT_A_REQUEST)
-        return self.record.request_id if named else ""
+        return getattr(self.record, "request_id", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +91,7 @@ class Play:
             self.enter(number, rank, engine)
             queues, records = queued(engine.scheduler), self._records[rank]
             output = engine.step()
-            if output.preempted_reqs:
-                withdraw(records, {share.request.request_id for share in output.scheduled})
-            else:
-                recount(self.config, records)
+            look_back(self.config, records, output)
             records += missed(self.config, queues, records, output)
         self.close(number)
 

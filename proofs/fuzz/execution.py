@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from model.environment import Environment
-from model.hindsight import group_has_prefill, missed, queued, recount, withdraw
+from model.hindsight import group_has_prefill, look_back, missed, queued
 from model.loads import Loads
 from model.policies import PaddingPolicy
 from model.request import Request
@@ -152,10 +152,7 @@ class Execution:
                     engine.abort(request)
             queues, records = queued(engine.scheduler), self._records[rank]
             output = engine.step()
-            if output.preempted_reqs:
-                withdraw(records, {s.request.request_id for s in output.scheduled})
-            else:
-                recount(self.config, records)
+            look_back(self.config, records, output)
             records += missed(self.config, queues, records, output)
         check_group(self.engines)
 

@@ -1,6 +1,6 @@
 """Breaks the recommended policy on purpose, one guard at a time, and expects the prover to notice.
 
-    python tests/proofs/mutants.py          every mutant of the model, a minute or two per core
+    python tests/proofs/mutants.py          every mutant of the model: 25 minutes of one busy core
     python tests/proofs/mutants.py --list     what would be changed
 
 Every comparison, arithmetic sign, constant, connective and branch of the functions below is
