@@ -47,8 +47,7 @@ def book_counters(config: Config, share: Scheduled, sample: Sample) -> tuple[boo
         generated = sample.num_generated_tokens
         if drafts > 0 and not stale:
             roll_back_rejected(config, request, drafts, generated)
-        if generated > 0:
-            append_tokens(config, request, generated, sample.stop_after, stale)
+        append_tokens(config, request, generated, sample.stop_after, stale)
     return alive, accepted_placeholders
 
 
@@ -111,7 +110,7 @@ def append_tokens(
     # A request already at its limit (which no theorem allows) still appends one token and stops.
     to_length_stop = max(min(to_model_len, to_max_tokens), 1)
     kept = generated
-    if stop_after > 0 and stop_after <= min(generated, to_length_stop):
+    if all_of(stop_after > 0, stop_after <= min(generated, to_length_stop)):
         kept = stop_after
         request.status = RequestStatus.FINISHED_STOPPED
     elif to_length_stop <= generated:

@@ -121,10 +121,6 @@ def mamba_aligned_rows(config: Config, request: Request, start: int, rows: int) 
 
 def scheduled_drafts(request: Request, rows: int) -> int:
     """Drafts of a running request that this step's rows verify; tokens."""
-    if request.num_spec_tokens == 0:
-        return 0
     known = request.num_tokens + request.num_output_placeholders
-    verified = rows + request.num_computed_tokens - known
-    if verified <= 0:
-        return 0
+    verified = max(rows + request.num_computed_tokens - known, 0)
     return min(request.num_spec_tokens, verified)

@@ -25,7 +25,7 @@ from model.policies import PaddingPolicy
 from model.request import Request, RequestStatus
 from model.step import SchedulerOutput, Step
 from spec.config import Config
-from spec.logic import min, size, total
+from spec.logic import ite, min, not_, size, total
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Advance, Decision
 
 Observer = Callable[[Decision | Advance], None]
@@ -230,8 +230,7 @@ class Scheduler:
         """Take a running request's blocks and send it back to the head of the queue."""
         position = self.running.index(victim)
         self.running.pop(position)
-        if position < step.index:
-            step.index -= 1
+        step.index -= ite(position < step.index, 1, 0)
         step.retract(self.config, victim)
         step.preempted_reqs.append(victim)
         self.kv_cache_manager.free(victim)
@@ -259,10 +258,12 @@ class Scheduler:
         request.num_in_flight_tokens += rows
         known = request.num_tokens + request.num_output_placeholders
         request.is_prefill_chunk = request.num_computed_tokens < known
-        if self.config.async_scheduling and not request.is_prefill_chunk:
-            drafts = step.num_draft_tokens.get(request, 0)
-            request.num_output_placeholders += self.config.num_sampled_tokens_per_step + drafts
-            request.num_spec_tokens = self.config.num_spec_tokens
+        if self.config.async_scheduling:
+            samples = not_(request.is_prefill_chunk)
+            expected = self.config.num_sampled_tokens_per_step + step.num_draft_tokens.get(request, 0)
+            request.num_output_placeholders += ite(samples, expected, 0)
+            drafts = self.config.num_spec_tokens
+            request.num_spec_tokens = ite(samples, drafts, request.num_spec_tokens)
 
     def finish(self, request: Request, status: RequestStatus) -> None:
         """A request ends, wherever it is: by its output, or aborted by the client."""
