@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from model.request import Request
 from spec.config import Config
-from spec.logic import ceil_div
+from spec.logic import ceil_div, max
 
 
 class KVCacheManager:
@@ -23,9 +23,7 @@ class KVCacheManager:
     def allocate_slots(self, request: Request, num_tokens: int) -> bool:
         """Give ``request`` slots for ``num_tokens`` tokens in all; False, and nothing changes, if
         the pool is too small."""
-        missing = ceil_div(num_tokens, self.block_size) - request.num_blocks
-        if missing <= 0:
-            return True
+        missing = max(ceil_div(num_tokens, self.block_size) - request.num_blocks, 0)
         if missing > self.num_free_blocks:
             return False
         self.num_free_blocks -= missing
