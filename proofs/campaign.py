@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from multiprocessing import active_children, get_context
 from time import perf_counter
@@ -99,21 +99,35 @@ def _told(task: Task, obligations: Sequence[Obligation]) -> str:
 def _in_parallel(
     tasks: Sequence[Task], jobs: int, results: dict[int, list[Obligation]], progress: Progress
 ) -> None:
-    with ProcessPoolExecutor(jobs, mp_context=get_context("fork")) as pool:
-        running = {pool.submit(_check, task): index for index, task in enumerate(tasks)}
-        try:
-            while running:
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    index = running.pop(future)
-                    results[index] = future.result()
-                    progress(_told(tasks[index], results[index]), len(results), len(tasks))
-        except BaseException:
-            for future in running:
-                future.cancel()
-            for process in active_children():
-                process.terminate()
-            raise
+    """One process per lane; a lane keeps to one mode while it can, as policies share bodies."""
+    lanes = [ProcessPoolExecutor(1, mp_context=get_context("fork")) for _ in range(jobs)]
+    left = list(range(len(tasks)))
+    running: dict[Future[list[Obligation]], tuple[int, int]] = {}
+
+    def go_on(lane: int) -> None:
+        if left:
+            mode = MODES[lane % len(MODES)]
+            index = next((i for i in left if tasks[i].mode == mode), left[-1])
+            left.remove(index)
+            running[lanes[lane].submit(_check, tasks[index])] = index, lane
+
+    try:
+        for lane in range(jobs):
+            go_on(lane)
+        while running:
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                index, lane = running.pop(future)
+                results[index] = future.result()
+                go_on(lane)
+                progress(_told(tasks[index], results[index]), len(results), len(tasks))
+    except BaseException:
+        for process in active_children():
+            process.terminate()
+        raise
+    finally:
+        for executor in lanes:
+            executor.shutdown()
 
 
 _CACHE: Cache = {}
