@@ -12,6 +12,7 @@ from typing import Any
 
 from proofs.clauses import request_clauses
 from proofs.source.errors import SourceError
+from proofs.source.fresh import Fresh
 from proofs.source.loader import Loaded
 from proofs.source.requests import (
     Request,
@@ -124,7 +125,7 @@ class Harness:
     def stand_in(self, name: str) -> Request:
         """A running request that takes one row, whatever the features; nothing is claimed of it."""
         request = self.request(name, RequestStatus.RUNNING)
-        request.num_output_placeholders, request.spec_token_ids = 0, []
+        request.num_output_placeholders, request.spec_token_ids = 0, Fresh()
         request.num_in_flight_tokens = request.num_stale_output_tokens = 0
         request.num_computed_tokens = request.num_tokens - 1
         self.context.assume(request.num_output_tokens >= 1)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from proofs.source import merging, reading, rewrite
+from proofs.source import merging, reading, rewrite, storing
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Rejected, SourceError, Unprofiled, said
 from proofs.source.gate import parse, tree_of
@@ -171,6 +171,7 @@ def _builtins(host: Host) -> dict[str, Any]:
         rewrite.ROWS: host.new_rows,
         rewrite.READ: rewrite.read,
         **merging.FUNCTIONS,
+        **storing.FUNCTIONS,
     }
 
 

@@ -1,18 +1,19 @@
 """The syntax transformation behind ``merging``: where merging versions can stand in.
 
-A condition or value *only computes* if evaluating it ahead of time can neither act nor branch:
-names, attributes, constants, ``+ - *``, comparisons, ``len``, slices, and combinations of these.
-
 A variable that picks an element of a list is left alone: which element is no value to merge.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from proofs.source.computing import Loop, Reads, call, only_computes, thunk
+from proofs.source.leaving import leaving_at_once
 from proofs.source.merging import ALL, AND, ANY, LEAST, MERGE, NOT, OR
+from proofs.source.skipping import Skipping
+from proofs.source.storing import FRESH
 
 
 class Merger(ast.NodeTransformer):
@@ -23,12 +24,19 @@ class Merger(ast.NodeTransformer):
         self._bound: set[str] = set()
         self._picks: set[str] = set()
         """Variables of the function that stand in a subscript or a range."""
+        self._reads: Reads | None = None
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         outer, self._bound = self._bound, {argument.arg for argument in node.args.args}
         picks, self._picks = self._picks, _picking(node)
+        reads, self._reads = self._reads, Reads(node)
         self.generic_visit(node)
-        self._bound, self._picks = outer, picks
+        self._bound, self._picks, self._reads = outer, picks, reads
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        node.iter = self.visit(node.iter)
+        node.body, node.orelse = self._loop(node, node.body), self._statements(node.orelse)
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
@@ -39,6 +47,9 @@ class Merger(ast.NodeTransformer):
             value.body, value.orelse = self.visit(value.body), self.visit(value.orelse)
         else:
             self.generic_visit(node)
+        match node:  # nobody else holds a list that was just made
+            case ast.Assign(targets=[ast.Attribute()], value=ast.List(elts=[])):
+                node.value = ast.copy_location(call(FRESH), node.value)
         self._bound |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         return node
 
@@ -88,7 +99,7 @@ class Merger(ast.NodeTransformer):
                     ),
                     body=wanted,
                 )
-                return ast.copy_location(_call(LEAST, items, test, default), node)
+                return ast.copy_location(call(LEAST, items, test, default), node)
         return node
 
     def _truth(self, test: ast.expr) -> ast.expr:
@@ -100,10 +111,26 @@ class Merger(ast.NodeTransformer):
         return visited
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        node.test = self._truth(node.test)
-        node.body = [s for part in node.body for s in _listed(self.visit(part))]
-        node.orelse = [s for part in node.orelse for s in _listed(self.visit(part))]
+        asked = None
+        if self._reads is not None:
+            asked = leaving_at_once(node, self._reads, self._truth, self._statements)
+        if asked is None:
+            node.test = self._truth(node.test)
+            node.body, node.orelse = self._loop(node, node.body), self._statements(node.orelse)
+        else:
+            first, rest = asked
+            node.test = ast.copy_location(ast.Constant(True), node.test)
+            node.body = [*first, *self._loop(node, rest)]
         return node
+
+    def _loop(self, loop: Loop, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        if self._reads is None:
+            return self._statements(body)
+        first, rest = Skipping(self._reads, self.visit, self._truth).split(loop, body)
+        return [*self._statements(first), *rest]
+
+    def _statements(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
+        return [s for part in statements for s in _listed(self.visit(part))]
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         computes = all(only_computes(operand) for operand in node.values)
@@ -117,7 +144,7 @@ class Merger(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.op, ast.Not):
             return node
-        return ast.copy_location(_call(NOT, node.operand), node)
+        return ast.copy_location(call(NOT, node.operand), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         computes = only_computes(node.body) and only_computes(node.orelse)
@@ -125,9 +152,7 @@ class Merger(ast.NodeTransformer):
         node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
         if not computes:
             return node
-        return ast.copy_location(
-            _call(MERGE, node.test, _thunk(node.body), _thunk(node.orelse)), node
-        )
+        return ast.copy_location(call(MERGE, node.test, thunk(node.body), thunk(node.orelse)), node)
 
     def visit_If(self, node: ast.If) -> ast.AST:
         if not node.orelse and only_computes(node.test):
@@ -137,8 +162,7 @@ class Merger(ast.NodeTransformer):
             if merged is not None:
                 return merged
         node.test = self._truth(node.test)
-        node.body = [s for part in node.body for s in _listed(self.visit(part))]
-        node.orelse = [s for part in node.orelse for s in _listed(self.visit(part))]
+        node.body, node.orelse = self._statements(node.body), self._statements(node.orelse)
         return node
 
     def _one_assignment(self, node: ast.If) -> ast.AST | None:
@@ -161,7 +185,7 @@ class Merger(ast.NodeTransformer):
             return None
         old = ast.Name(target.id, ast.Load())
         test, value = self._truth(node.test), self.visit(value)
-        merged = ast.Assign([target], _call(MERGE, test, _thunk(value), _thunk(old)))
+        merged = ast.Assign([target], call(MERGE, test, thunk(value), thunk(old)))
         return ast.copy_location(merged, statement)
 
     def _fills_sink(self, statement: ast.stmt) -> bool:
@@ -195,30 +219,6 @@ def _picking(function: ast.FunctionDef) -> set[str]:
     return found
 
 
-def only_computes(node: ast.expr) -> bool:
-    """Whether evaluating an expression ahead of time can neither act nor branch."""
-    match node:
-        case ast.Constant() | ast.Name():
-            return True
-        case ast.Attribute(value=value):
-            return only_computes(value)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult(), right=right):
-            return only_computes(left) and only_computes(right)
-        case ast.UnaryOp(operand=operand):
-            return only_computes(operand)
-        case ast.Compare(left=left, comparators=others, ops=ops):
-            if any(isinstance(op, ast.In | ast.NotIn) for op in ops):
-                return False
-            return only_computes(left) and all(map(only_computes, others))
-        case ast.BoolOp(values=values):
-            return all(map(only_computes, values))
-        case ast.Call(func=ast.Name(id="len" | "bool"), args=[argument], keywords=[]):
-            return only_computes(argument)
-        case ast.Subscript(value=value, slice=ast.Slice(lower=low, upper=high, step=None)):
-            return all(only_computes(part) for part in (value, low, high) if part is not None)
-    return False
-
-
 def _listed(made: Any) -> list[ast.stmt]:
     return made if isinstance(made, list) else [made]
 
@@ -226,14 +226,5 @@ def _listed(made: Any) -> list[ast.stmt]:
 def _joined(name: str, operands: list[ast.expr]) -> ast.expr:
     result = operands[-1]
     for operand in reversed(operands[:-1]):
-        result = ast.copy_location(_call(name, operand, _thunk(result)), operand)
+        result = ast.copy_location(call(name, operand, thunk(result)), operand)
     return result
-
-
-def _thunk(body: ast.expr) -> ast.Lambda:
-    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.copy_location(ast.Lambda(args=nothing, body=body), body)
-
-
-def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(func=ast.Name(name, ast.Load()), args=list(arguments), keywords=[])

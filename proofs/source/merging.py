@@ -9,13 +9,15 @@ nothing while a condition is symbolic and behave exactly like the original other
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
-from proofs.symbolic import SymBool, SymInt, SymSeq, Unsupported, sym_min
+from proofs.source.fresh import merged_lists
+from proofs.symbolic import SymBool, SymInt, SymSeq, Unsupported, sym_any, sym_min
 
 AND, OR, NOT, MERGE, LEAST = "_and__", "_or__", "_not__", "_merge__", "_least__"
-ALL, ANY = "_all__", "_any__"
+ALL, ANY, LEAVES = "_all__", "_any__", "_leaves__"
 """``and`` and ``or`` where only the truth of the result matters."""
 
 
@@ -23,7 +25,7 @@ def both(left: Any, right: Callable[[], Any]) -> Any:
     """``left and right()``."""
     if type(left) is not SymBool:
         return left and right()
-    other = _attempt(right)
+    other = attempt(right)
     if type(other) is SymBool or type(other) is bool:
         return left & other
     return left and right()
@@ -33,7 +35,7 @@ def either(left: Any, right: Callable[[], Any]) -> Any:
     """``left or right()``."""
     if type(left) is not SymBool:
         return left or right()
-    other = _attempt(right)
+    other = attempt(right)
     if type(other) is SymBool or type(other) is bool:
         return left | other
     return left or right()
@@ -56,8 +58,8 @@ def both_true(left: Any, right: Callable[[], Any]) -> Any:
     first = truth(left)
     if type(first) is not SymBool:
         return first and truth(right())
-    other = _attempt(lambda: truth(right()))
-    return first & other if other is not _FAILED else bool(first) and truth(right())
+    other = attempt(lambda: truth(right()))
+    return first & other if other is not FAILED else bool(first) and truth(right())
 
 
 def either_true(left: Any, right: Callable[[], Any]) -> Any:
@@ -65,8 +67,31 @@ def either_true(left: Any, right: Callable[[], Any]) -> Any:
     first = truth(left)
     if type(first) is not SymBool:
         return first or truth(right())
-    other = _attempt(lambda: truth(right()))
-    return first | other if other is not _FAILED else bool(first) or truth(right())
+    other = attempt(lambda: truth(right()))
+    return first | other if other is not FAILED else bool(first) or truth(right())
+
+
+def leaves(stays: Callable[[], Any], *breaks: Callable[[], Any]) -> Any:
+    """``not stays() or any(breaks)``; None where nothing is symbolic: the text can ask itself."""
+    asked: list[Any] = [negated(truth(stays()))]
+    for test in breaks:
+        if asked[-1] is True:
+            break
+        value = attempt(partial(_answer, test)) if _is_open(asked) else _answer(test)
+        if value is FAILED:
+            if sym_any(asked):
+                return True
+            value = _answer(test)
+        asked.append(value)
+    return sym_any(asked) if _is_open(asked) else None
+
+
+def _answer(test: Callable[[], Any]) -> Any:
+    return truth(test())
+
+
+def _is_open(conditions: Iterable[Any]) -> bool:
+    return any(type(condition) is SymBool for condition in conditions)
 
 
 def least(items: Any, wanted: Callable[[Any], Any], default: Any) -> Any:
@@ -101,27 +126,25 @@ def merge(condition: Any, then: Callable[[], Any], other: Callable[[], Any]) -> 
         condition = condition != 0
     if type(condition) is not SymBool:
         return then() if condition else other()
-    one, two = _attempt(then), _attempt(other)
+    one, two = attempt(then), attempt(other)
     if type(one) in _NUMBERS and type(two) in _NUMBERS:
         return condition.__sym_ite__(one, two)
-    if type(one) is SymSeq and type(two) is SymSeq and one.element is two.element:
-        length = condition.__sym_ite__(one.length, two.length)
-        return SymSeq(length, one.element) if type(length) is SymInt else one
-    return then() if condition else other()
+    lists = merged_lists(condition, one, two)
+    return (then() if condition else other()) if lists is None else lists
 
 
 _NUMBERS = (int, bool, SymInt, SymBool)
-_FAILED = object()
+FAILED = object()
 
 
-def _attempt(compute: Callable[[], Any]) -> Any:
+def attempt(compute: Callable[[], Any]) -> Any:
     """A value computed ahead of the decision to compute it; a failure only then matters."""
     try:
         return compute()
     except Unsupported:
         raise
     except Exception:
-        return _FAILED
+        return FAILED
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -132,4 +155,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     LEAST: least,
     ALL: both_true,
     ANY: either_true,
+    LEAVES: leaves,
 }

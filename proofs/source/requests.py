@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from model.request import RequestStatus as ModelStatus
+from proofs.source.fresh import Fresh
 from proofs.source.stubs import SealedMeta, resolve
 from proofs.symbolic import SymBool, SymInt, SymSeq
 
@@ -103,7 +104,7 @@ class Request(metaclass=SealedMeta):
         self.num_output_placeholders: Any = 0
         self.num_in_flight_tokens: Any = 0
         self.num_stale_output_tokens: Any = 0
-        self.spec_token_ids: Any = []
+        self.spec_token_ids: Any = Fresh()
         self.is_prefill_chunk: Any = False
         self.drop_stale_output: Any = False
         self.num_preemptions: Any = 0

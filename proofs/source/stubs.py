@@ -78,6 +78,16 @@ class Record(metaclass=SealedMeta):
         return resolve(host, f"{object.__getattribute__(self, '_Record__name')}.{name}")
 
 
+def constant_of(record: object, name: str) -> Any:
+    """What a record reads from the profile for a field nobody has set; None if that may act."""
+    if isinstance(record, Record):
+        host: Host = object.__getattribute__(record, "_Record__host")
+        path = f"{object.__getattribute__(record, '_Record__name')}.{name}"
+        if is_constant(host, path):
+            return resolve(host, path)
+    return None
+
+
 class RecordMaker(Stub):
     """The class of a data record."""
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from proofs.symbolic.atoms import INF, Atom, Conditional, Minimum, Product, Quotient, Variable, upper
+from proofs.symbolic.atoms import (
+    INF,
+    Atom,
+    Conditional,
+    Minimum,
+    Product,
+    Quotient,
+    Variable,
+    upper,
+)
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.ints import SymInt
 
@@ -22,39 +31,41 @@ def product(pool: Pool, left: SymInt, right: Term) -> Term:
     assert type(right) is SymInt
     coefficients: dict[Atom, int] = {}
     const = left.const * right.const
-    spread: list[Any] = []
     for atom, c in left.terms:
         coefficients[atom] = coefficients.get(atom, 0) + c * right.const
     for atom, c in right.terms:
         coefficients[atom] = coefficients.get(atom, 0) + c * left.const
+    spread: list[Any] = []
     for one, c in left.terms:
         for two, d in right.terms:
             choice = _spread(pool, one, two)
             if choice is None:
-                choice = _spread(pool, two, one)
-            if choice is not None:
+                atom = _monomial(pool, _factors(one) + _factors(two))
+                coefficients[atom] = coefficients.get(atom, 0) + c * d
+            else:
                 spread.append(choice * (c * d))
-                continue
-            atom = _monomial(pool, _factors(one) + _factors(two))
-            coefficients[atom] = coefficients.get(atom, 0) + c * d
-    result: Any = pool.term(coefficients, const)
+    result: Term = pool.term(coefficients, const)
     for part in spread:
         result = result + part
     return result
 
 
-def _spread(pool: Pool, choice: Atom, factor: Atom) -> SymInt | None:
-    """A choice times an input as a choice between products, which stays linear in them."""
-    if not isinstance(factor, Variable):
-        return None
-    if isinstance(choice, Conditional):
-        then, other = choice.then * factor.term, choice.other * factor.term
-        return pool.conditional(choice.condition, then, other)
-    if isinstance(choice, Minimum) and factor.lo >= 0:
-        first, *rest = (arg * factor.term for arg in choice.args)
-        for arg in rest:
-            first = pool.minimum(first, arg)
-        return first
+def _spread(pool: Pool, one: Atom, two: Atom) -> Any:
+    """A choice times an input as a choice between products, which stays linear in them.
+
+    None if neither is a choice with an input for the other.
+    """
+    for choice, factor in ((one, two), (two, one)):
+        if not isinstance(factor, Variable):
+            continue
+        if isinstance(choice, Conditional):
+            then, other = choice.then * factor.term, choice.other * factor.term
+            return pool.conditional(choice.condition, then, other)
+        if isinstance(choice, Minimum) and factor.lo >= 0:
+            least: Any = INF
+            for arg in choice.args:
+                least = pool.minimum(arg * factor.term, least)
+            return least
     return None
 
 

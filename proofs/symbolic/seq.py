@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from proofs.symbolic.bools import SymBool
     from proofs.symbolic.ints import SymInt
     from proofs.symbolic.pool import Term
 
@@ -20,12 +21,14 @@ class SymSeq:
     attached when the length becomes a plain ``int``.
     """
 
-    __slots__ = ("element", "length", "pool")
+    __slots__ = ("element", "is_merged", "length", "pool")
 
     def __init__(self, length: SymInt, element: Any = _UNKNOWN) -> None:
         self.pool = length.pool
         self.length: Term = length.__sym_max__(0)
         self.element = element
+        self.is_merged = False
+        """It stands in a merged value, which would not see a change in place."""
 
     @classmethod
     def repeat(cls, items: Sequence[Any], count: SymInt) -> SymSeq:
@@ -38,6 +41,18 @@ class SymSeq:
     def _derive(self, length: Term, element: Any) -> SymSeq:
         result = object.__new__(SymSeq)
         result.pool, result.length, result.element = self.pool, length, element
+        result.is_merged = False
+        return result
+
+    def merged(self, condition: SymBool, other: SymSeq | None) -> SymSeq:
+        """This where the condition holds, else ``other``, of the same element; None: nothing.
+
+        The result is an object of its own: from now on none of the three may change in place.
+        """
+        length = 0 if other is None else other.length
+        result = self._derive(self.pool.conditional(condition, self.length, length), self.element)
+        for sequence in (self, result) if other is None else (self, other, result):
+            sequence.is_merged = True
         return result
 
     def _refuse(self, what: str) -> NoReturn:
@@ -137,8 +152,13 @@ class SymSeq:
 
     # -- mutation ------------------------------------------------------------------------
 
+    def _changes(self) -> None:
+        if self.is_merged:
+            self._refuse("a change in place, after a merge,")
+
     def extend(self, items: Any) -> None:
         """Append all items."""
+        self._changes()
         self.length, self.element = self._merged(items)
 
     def __iadd__(self, items: Any) -> SymSeq:
@@ -151,11 +171,13 @@ class SymSeq:
 
     def clear(self) -> None:
         """Remove everything."""
+        self._changes()
         self.length = 0
 
     def __delitem__(self, key: Any) -> None:
         if type(key) is not slice:
             self._refuse("deletion of one element")
+        self._changes()
         self.length = self.length - self._slice(key).length
 
     def __setitem__(self, key: Any, value: Any) -> None:

@@ -18,10 +18,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mini import text
 
 from proofs.source import fetch, merging, vocabulary, world
+from proofs.source.computing import only_computes
 from proofs.source.errors import SourceError
 from proofs.source.goals import flight_goals
 from proofs.source.inputs import read_source
-from proofs.source.merger import Merger, only_computes
+from proofs.source.merger import Merger
 from proofs.source.profile import Row, parse, profile_for
 from proofs.source.profile_table import TABLE
 from proofs.source.releases import Matrix, check_release, releases_matrix

@@ -1,0 +1,85 @@
+"""A loop's test and the breaks that follow it at once, as one question.
+
+``while t: x = e; if c: break; if d: break; ...`` asks three times where all three lead to the same
+place.  Under symbolic values it is asked once whether the loop is left; on integers the text runs
+as it stands, so that a replay sees the line that left it.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Sequence
+
+from proofs.source.computing import Reads, call, only_computes, thunk
+from proofs.source.merging import LEAVES, NOT
+
+ANSWER = "leaves__"
+"""Variable that holds the answer; a text cannot use two underscores."""
+
+Visit = Callable[[ast.expr], ast.expr]
+Statements = Callable[[Sequence[ast.stmt]], list[ast.stmt]]
+
+
+def leaving_at_once(
+    loop: ast.While, reads: Reads, truth: Visit, statements: Statements
+) -> tuple[list[ast.stmt], Sequence[ast.stmt]] | None:
+    """What replaces a loop's test and its first breaks, under ``while True``, and the rest.
+
+    Args:
+        loop: the loop as it stands in the text.
+        reads: who reads which name in the function.
+        truth: what merges inside an expression of which only the truth matters.
+        statements: what merges inside statements.
+    """
+    end, tests = _first_breaks(loop, reads)
+    if not tests or loop.orelse or not only_computes(loop.test):
+        return None
+    stays = truth(copy.deepcopy(loop.test))
+    made: list[ast.stmt] = []
+    asked: list[ast.expr] = [thunk(stays)]
+    exits = ast.copy_location(call(NOT, stays), loop.test)
+    original: list[ast.stmt] = [ast.copy_location(ast.If(exits, [_leave(loop.test)], []), loop)]
+    for statement in loop.body[:end]:
+        if isinstance(statement, ast.If) and statement in tests:
+            asked.append(thunk(truth(copy.deepcopy(statement.test))))
+            original += statements([copy.deepcopy(statement)])
+        else:
+            made += statements([copy.deepcopy(statement)])
+    answer = ast.Name(ANSWER, ast.Load())
+    as_it_stands = ast.Compare(answer, [ast.Is()], [ast.Constant(None)])
+    question: list[ast.stmt] = [
+        ast.Assign([ast.Name(ANSWER, ast.Store())], call(LEAVES, *asked)),
+        ast.If(as_it_stands, original, [ast.If(answer, [_leave(loop.test)], [])]),
+    ]
+    return [*made, *(ast.copy_location(new, loop.test) for new in question)], loop.body[end:]
+
+
+def _leave(at: ast.AST) -> ast.stmt:
+    return ast.copy_location(ast.Break(), at)
+
+
+def _first_breaks(loop: ast.While, reads: Reads) -> tuple[int, list[ast.If]]:
+    """Where the breaks at the loop's beginning end, and those breaks.
+
+    Between them stand assignments of names that only the loop reads: computing one of them where
+    the loop is left makes no difference.
+    """
+    end, tests = 0, []
+    for position, statement in enumerate(loop.body):
+        match statement:
+            case ast.If(test=test, body=[ast.Break()], orelse=[]) if only_computes(test):
+                end = position + 1
+                tests.append(statement)
+            case _ if not _only_names(statement, loop, reads):
+                break
+    return end, tests
+
+
+def _only_names(statement: ast.stmt, loop: ast.While, reads: Reads) -> bool:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return only_computes(value) and reads.are_within(name, loop.body, loop)
+        case ast.If(test=test, body=inner, orelse=[]):
+            return only_computes(test) and all(_only_names(s, loop, reads) for s in inner)
+    return False
