@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from proofs.source.computing import Loop, Reads, call, only_computes, thunk
+from proofs.source.guarding import Guarding
 from proofs.source.leaving import leaving_at_once
 from proofs.source.merging import ALL, AND, ANY, LEAST, MERGE, NOT, OR
-from proofs.source.skipping import Skipping
 from proofs.source.storing import FRESH
 
 
@@ -126,8 +126,11 @@ class Merger(ast.NodeTransformer):
     def _loop(self, loop: Loop, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         if self._reads is None:
             return self._statements(body)
-        first, rest = Skipping(self._reads, self.visit, self._truth).split(loop, body)
+        first, rest = self._guarding(self._reads).tail_of(loop, body)
         return [*self._statements(first), *rest]
+
+    def _guarding(self, reads: Reads) -> Guarding:
+        return Guarding(reads, self.visit, self._truth)
 
     def _statements(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
         return [s for part in statements for s in _listed(self.visit(part))]
@@ -154,13 +157,16 @@ class Merger(ast.NodeTransformer):
             return node
         return ast.copy_location(call(MERGE, node.test, thunk(node.body), thunk(node.orelse)), node)
 
-    def visit_If(self, node: ast.If) -> ast.AST:
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         if not node.orelse and only_computes(node.test):
             if all(self._fills_sink(statement) for statement in node.body):
                 return ast.copy_location(ast.Pass(), node)
             merged = self._one_assignment(node)
             if merged is not None:
                 return merged
+            guarded = None if self._reads is None else self._guarding(self._reads).body_of(node)
+            if guarded is not None:
+                return guarded
         node.test = self._truth(node.test)
         node.body, node.orelse = self._statements(node.body), self._statements(node.orelse)
         return node

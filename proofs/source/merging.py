@@ -17,7 +17,7 @@ from proofs.source.fresh import merged_lists
 from proofs.symbolic import SymBool, SymInt, SymSeq, Unsupported, sym_any, sym_min
 
 AND, OR, NOT, MERGE, LEAST = "_and__", "_or__", "_not__", "_merge__", "_least__"
-ALL, ANY, LEAVES = "_all__", "_any__", "_leaves__"
+ALL, ANY, TRUTH, LEAVES = "_all__", "_any__", "_truth__", "_leaves__"
 """``and`` and ``or`` where only the truth of the result matters."""
 
 
@@ -155,5 +155,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     LEAST: least,
     ALL: both_true,
     ANY: either_true,
+    TRUTH: truth,
     LEAVES: leaves,
 }

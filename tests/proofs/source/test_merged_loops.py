@@ -93,6 +93,28 @@ for item in items:
     last = item.c
     item.d = last
 """,
+    "an if that stores": """
+for item in items:
+    if item.a > item.b:
+        item.c += 1
+        if item.c > 0:
+            item.a = item.b
+    if item.drafts:
+        item.drafts = []
+""",
+    "an if that stores a name": """
+least = 5
+if items[0].a > 0:
+    least = items[0].b
+    items[0].c = least
+items[1].c = least
+""",
+    "an empty list in an if": """
+for item in items:
+    item.drafts = [-1] * item.b
+    if item.a > 0:
+        item.drafts = []
+""",
     "the loop is left": """
 left = budget
 while left > 0:

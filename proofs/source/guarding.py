@@ -1,9 +1,9 @@
-"""The tail of a loop body behind ``if c: continue``, as statements that merge instead of branching.
+"""Statements under a condition nobody has decided: each is guarded, none branches.
 
-``merger`` merges one assignment.  A loop that skips some of its items and moves counters of the
-others would still fork once per item.  Where everything behind the ``continue`` only computes and
-stores, each statement is guarded by the negated condition instead; one whose value cannot be merged
-decides the condition as the text would have.
+``merger`` merges one assignment of a name.  Here whole blocks are merged that only compute and
+store: the body of an ``if``, and the tail of a loop's body behind ``if c: continue``, where a loop
+that skips some items and moves counters of the others would fork once per item.  A statement whose
+value cannot be merged decides the condition as the text would have.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 
 from proofs.source.computing import Loop, Reads, call, only_computes, thunk
-from proofs.source.merging import ALL, NOT
-from proofs.source.storing import AHEAD, AUGMENT, PEEK, PUT
+from proofs.source.merging import ALL, NOT, TRUTH
+from proofs.source.storing import AHEAD, AUGMENT, FRESH, PEEK, PUT
 from proofs.symbolic import SymBool, SymInt, SymSeq
 
 OPERATORS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.BitOr: "|"}
-SKIPPED = "skipped__{}"
-"""Name of the condition of the n-th level; a text cannot use two underscores."""
+HOLDS = "holds{}__"
+"""Variable for the condition at the n-th level; a text cannot use two underscores."""
 UNTOUCHED = frozenset(n for kind in (SymInt, SymBool, SymSeq) for n in vars(kind)) | {"index"}
 """Attributes that symbolic values have: stores to them are left to ``rewrite``."""
 
 Visit = Callable[[ast.expr], ast.expr]
 
 
-class Skipping:
-    """Rewrites the loops of one function.
+class Guarding:
+    """Guards statements of one function.
 
     Args:
         reads: who reads which name in the function.
@@ -38,45 +38,58 @@ class Skipping:
     def __init__(self, reads: Reads, visit: Visit, truth: Visit) -> None:
         self._reads, self._visit, self._truth = reads, visit, truth
 
-    def split(
+    def tail_of(
         self, loop: Loop, body: Sequence[ast.stmt]
     ) -> tuple[Sequence[ast.stmt], list[ast.stmt]]:
-        """What of a loop's body comes first, unchanged, and the guarded rest of it."""
-        self._loop = loop
+        """What of a loop's body comes first, unchanged, and the guarded tail of it."""
         for position, statement in enumerate(body):
             match statement:
                 case ast.If(test=test, body=[ast.Continue()], orelse=[]) if only_computes(test):
                     tail = body[position + 1 :]
-                    if tail and self._can_guard(tail, tail):
-                        return body[:position], self._guarded(statement, test, tail)
+                    if tail and self._can_guard(tail, tail, loop):
+                        goes_on = call(NOT, self._truth(copy.deepcopy(test)))
+                        return body[:position], self._guarded(statement, goes_on, tail)
         return body, []
+
+    def body_of(self, node: ast.If) -> list[ast.stmt] | None:
+        """An ``if`` that stores attributes and has no other side, guarded; None if it does more."""
+        if node.orelse or not only_computes(node.test) or not self._can_guard(node.body):
+            return None
+        return self._guarded(node, self._truth(copy.deepcopy(node.test)), node.body)
 
     # -- what can be guarded -------------------------------------------------------------------
 
-    def _can_guard(self, statements: Iterable[ast.stmt], tail: Sequence[ast.stmt]) -> bool:
-        return all(self._fits(statement, tail) for statement in statements)
+    def _can_guard(
+        self,
+        statements: Iterable[ast.stmt],
+        tail: Sequence[ast.stmt] = (),
+        loop: Loop | None = None,
+    ) -> bool:
+        """``tail`` of ``loop``: where a name may be set that nobody else reads."""
+        return all(self._fits(statement, tail, loop) for statement in statements)
 
-    def _fits(self, statement: ast.stmt, tail: Sequence[ast.stmt]) -> bool:
+    def _fits(self, statement: ast.stmt, tail: Sequence[ast.stmt], loop: Loop | None) -> bool:
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                return _can_peek(value) and self._reads.are_within(name, tail, self._loop)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if loop is not None:
+                return _can_peek(value) and self._reads.are_within(name, tail, loop)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 return _can_store(target) and _can_peek(value)
             case ast.AugAssign(target=ast.Attribute() as target, op=op, value=value):
                 return type(op) in OPERATORS and _can_store(target) and _can_peek(value)
             case ast.If(test=test, body=body, orelse=[]):
-                return only_computes(test) and self._can_guard(body, tail)
+                return only_computes(test) and self._can_guard(body, tail, loop)
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return True
         return False
 
     # -- guarding ------------------------------------------------------------------------------
 
-    def _guarded(self, skip: ast.stmt, test: ast.expr, tail: Iterable[ast.stmt]) -> list[ast.stmt]:
-        goes_on = call(NOT, self._truth(copy.deepcopy(test)))
-        condition = SKIPPED.format(0)
-        first = ast.copy_location(ast.Assign([ast.Name(condition, ast.Store())], goes_on), skip)
-        return [first, *self._under(condition, tail, 1)]
+    def _guarded(
+        self, at: ast.stmt, condition: ast.expr, statements: Iterable[ast.stmt]
+    ) -> list[ast.stmt]:
+        holds = HOLDS.format(0)
+        asked = ast.Assign([ast.Name(holds, ast.Store())], call(TRUTH, condition))
+        return [ast.copy_location(asked, at), *self._under(holds, statements, 1)]
 
     def _under(self, condition: str, statements: Iterable[ast.stmt], level: int) -> list[ast.stmt]:
         made: list[ast.stmt] = []
@@ -98,7 +111,7 @@ class Skipping:
                 operator = ast.Constant(OPERATORS[type(op)])
                 return [self._store(AUGMENT, holds, target, (operator,), value)]
             case ast.If(test=test, body=body):
-                inner = SKIPPED.format(level)
+                inner = HOLDS.format(level)
                 both = call(ALL, holds, thunk(self._truth(copy.deepcopy(test))))
                 deeper = self._under(inner, body, level + 1)
                 return [ast.Assign([ast.Name(inner, ast.Store())], both), *deeper]
@@ -117,6 +130,8 @@ class Skipping:
 
     def _both(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
         """The value to compute ahead of the decision, and the value as the text has it."""
+        if isinstance(value, ast.List):
+            return thunk(call(FRESH)), thunk(call(FRESH))
         peeked = _Peeking().visit(copy.deepcopy(value))
         return thunk(self._visited(peeked)), thunk(self._visited(value))
 
@@ -129,6 +144,8 @@ def _can_store(target: ast.Attribute) -> bool:
 
 
 def _can_peek(value: ast.expr) -> bool:
+    if isinstance(value, ast.List) and not value.elts:
+        return True
     return only_computes(_Peeking(marked=True).visit(copy.deepcopy(value)))
 
 
