@@ -101,9 +101,22 @@ def one_step_from(arrange: Arrangement) -> Scenario:
     return run
 
 
+def two_steps(h: Harness) -> list[Goal]:
+    """Two steps in a row, as async scheduling runs them; what a check needs one of."""
+    pair(h)
+    h.arbitrary_state()
+    h.moment()
+    h.scheduler.schedule()
+    return _one_more_step(h)
+
+
 def scheduled(h: Harness) -> list[Goal]:
     """Call ``schedule()`` on the state built so far, and claim everything about it."""
     h.arbitrary_state()
+    return _one_more_step(h)
+
+
+def _one_more_step(h: Harness) -> list[Goal]:
     h.snapshot()
     h.moment()
     output = h.scheduler.schedule()
