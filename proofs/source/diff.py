@@ -22,7 +22,7 @@ from proofs.source.host import RAN_ON, RanOn
 from proofs.source.induct import bounded
 from proofs.source.loader import Loaded, Text, load
 from proofs.source.profile import profile_for
-from proofs.source.scenarios import Shape, Task, shapes
+from proofs.source.scenarios import CROWDS, Shape, Task, crowds, shapes
 from proofs.source.sides import Side, counted_differently, look, scheduled_differently
 from proofs.source.telling import in_words, known_config, worded
 from proofs.source.words import POPULATIONS, TELLING, Subject
@@ -78,7 +78,7 @@ def diff_sources(
     for mode in modes:
         if not all(mode in side.schedulers for side in sides):
             continue
-        for shape in shapes(mode == ASYNC, everything):
+        for shape in (*shapes(mode == ASYNC, everything), *crowds(mode == ASYNC)):
             try:
                 _explore(comparison, mode, shape, limits)
             except RanOn as ran_on:
@@ -161,7 +161,8 @@ def _concluded(
             differences.append(_example(comparison, found))
         except NotReplayed as failure:
             doubts.append(f"{found.sentence}: not replayed: {failure}")
-    differences.sort(key=lambda d: (len(d.sentence), d.sentence))
+    # What takes a crowd comes last: it is often the same news with one request more.
+    differences.sort(key=lambda d: (d.under[0] in CROWDS, len(d.sentence), d.sentence))
     scope = SCOPE
     if "max_num_new_slots_for_drafting" in only_one:
         scope += "; no drafter slots (D = 0): one of the two does not know them"
@@ -180,7 +181,8 @@ def _concluded(
 
 def _example(comparison: Comparison, found: Class) -> Difference:
     """The smallest example, run again by both texts on integers."""
-    arranged = {shape.name: shape for shape in shapes(found.task.features.async_scheduling)}
+    overlap = found.task.features.async_scheduling
+    arranged = {shape.name: shape for shape in (*shapes(overlap), *crowds(overlap))}
     shape = arranged[found.task.name]
     halves, sides = [], []
     for loaded in (comparison.old, comparison.new):

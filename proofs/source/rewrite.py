@@ -6,7 +6,8 @@ The text is run as it stands but for the following, none of which changes what i
 * every loop iteration, loop exit and call ticks a counter: nothing runs on, and a loop exit is a
   line a replay can see (CPython would compile it away);
 * conditions and small assignments that only compute become one merged value instead of two paths
-  (``a and b``, ``x < y < z``, ``a if c else b``, ``if c: x = e``): see ``merging``;
+  (``a and b``, ``x < y < z``, ``a if c else b``, ``if c: x = e``): see ``merging``; so do blocks
+  that only store (``guarding``), and a loop's test with the breaks behind it (``leaving``);
 * an ``if`` that only fills a set the profile calls a sink (it feeds nothing) is dropped;
 * an empty dictionary display becomes a call, so that a replay on integers can note which line
   scheduled a request;

@@ -318,6 +318,12 @@ CROWDS: dict[str, Arrangement] = {
 """More requests than the reduction needs, for texts it does not hold of: see ``README.md``."""
 
 
+def crowds(async_scheduling: bool) -> list[Shape]:
+    """The shapes of ``CROWDS``, with no feature but the mode."""
+    features = Features(async_scheduling)
+    return [Shape(name, arrange, features) for name, arrange in CROWDS.items()]
+
+
 def one_step(async_scheduling: bool) -> list[Task]:
     """One running and one waiting request, one step."""
     return [Task("step", one_step_from(pair), Features(async_scheduling))]
@@ -336,9 +342,8 @@ def whole_loop(async_scheduling: bool, mentioned: Collection[str]) -> list[Task]
         tasks.append(Task("booking after preemption", booked_stale, features))
     tasks += [
         Task(shape.name, one_step_from(shape.arrange), shape.features)
-        for shape in shapes(async_scheduling, mentioned)
+        for shape in (*shapes(async_scheduling, mentioned), *crowds(async_scheduling))
     ]
-    tasks += [Task(name, one_step_from(arrange), features) for name, arrange in CROWDS.items()]
     by_priority = Features(async_scheduling, priority=True)
     tasks.append(Task("crowd, behind a victim", one_step_from(behind_a_victim), by_priority))
     return tasks

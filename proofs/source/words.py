@@ -42,7 +42,10 @@ class Subject:
     @property
     def is_running(self) -> bool:
         """Whether it was running when the step began."""
-        return self.before.status is ModelStatus.RUNNING
+        return self._was_running(self.name)
+
+    def _was_running(self, name: str) -> bool:
+        return self.old.harness.before[name].status is ModelStatus.RUNNING
 
     @property
     def computed(self) -> Any:
@@ -53,9 +56,17 @@ class Subject:
     @property
     def ahead(self) -> str:
         """The request in front of it, if there is one."""
+        return self._in_front[-1] if self._in_front else ""
+
+    @property
+    def _in_front(self) -> list[str]:
         names = [request.request_id for request in self.old.harness.everyone]
-        at = names.index(self.name)
-        return names[at - 1] if at else ""
+        return names[: names.index(self.name)]
+
+    @property
+    def is_behind_work(self) -> bool:
+        """Whether a running request in front of it gets rows."""
+        return any(self._was_running(name) and self.old.got_rows(name) for name in self._in_front)
 
     def who(self) -> str:
         """The request in words."""
@@ -70,12 +81,14 @@ class Subject:
         return decision is not None and (decision.is_loading or decision.outcome == LOADING)
 
     def company(self) -> Mapping[str, Any]:
-        """What runs in front of it: words → when they are true."""
+        """What is in front of it: words → when they are true."""
         ahead = self.ahead
         if self.is_running:
             return {"behind another running request" if ahead else "": True}
         if not ahead:
             return {"on a rank with nothing running": True}
+        if not self._was_running(ahead):
+            return {"behind another waiting request": True}
         if not self.old.got_rows(ahead):
             return {"behind a running request that gets no rows": True}
         prefill = self.old.harness.before[ahead].is_prefill_chunk
@@ -163,7 +176,7 @@ def _decode(subject: Subject) -> Any:
 
 
 def _last_token(subject: Subject) -> Any:
-    if subject.is_running or not subject.old.got_rows(subject.ahead):
+    if subject.is_running or not subject.is_behind_work:
         return False
     return subject.before.num_tokens - subject.computed == 1
 
