@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 from proofs.source import merging, reading, rewrite, storing
+from proofs.source.acting import acting_properties, may_compute_ahead
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Rejected, SourceError, Unprofiled, said
 from proofs.source.gate import parse, tree_of
@@ -74,10 +75,12 @@ def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> 
     host.files = set(trees)
     host.called, host.opened = reading.uses(chain.from_iterable(nodes.values()))
     defined: dict[str, Any] = {}
+    everything = list(chain.from_iterable(nodes.values()))
+    acting = acting_properties(everything) if may_compute_ahead(everything) else None
     for text, _ in read:
         imports = [n for n in nodes[text.name] if isinstance(n, ast.Import | ast.ImportFrom)]
         try:
-            defined |= _executed(host, text, imports, defined)
+            defined |= _executed(host, text, imports, defined, acting)
         except (SourceError, Unprofiled):
             if not text.helper:
                 raise
@@ -112,15 +115,18 @@ def _executed(
     text: Text,
     imports: list[ast.Import | ast.ImportFrom],
     defined: Mapping[str, Any],
+    acting: frozenset[str] | None,
 ) -> dict[str, Any]:
     """What a text defines, by name.
+
+    ``acting``: see `rewrite.rewrite`.
 
     Raises:
         SourceError, Unprofiled: as `load`.
     """
     # The gate has passed this text; the tree kept for reports must stay as it was read.
     tree = tree_of(text.content, text.name)
-    tree = _without_imports(rewrite.rewrite(tree, text.name, host.profile.sinks))
+    tree = _without_imports(rewrite.rewrite(tree, text.name, host.profile.sinks, acting))
     namespace: dict[str, Any] = {"__builtins__": _builtins(host), "__name__": "scheduler"}
     namespace |= _imported(host, imports, defined)
     code = compile(tree, text.name, "exec", dont_inherit=True)

@@ -38,15 +38,40 @@ INTERNALS = frozenset(
 """Attributes of symbolic values that the values they stand for do not have."""
 
 
-def rewrite(tree: ast.Module, file: str, sinks: Collection[str] = ()) -> ast.Module:
-    """The tree to compile; ``sinks`` are attributes of ``self`` that feed no decision.
+def rewrite(
+    tree: ast.Module,
+    file: str,
+    sinks: Collection[str] = (),
+    acting: Collection[str] | None = (),
+) -> ast.Module:
+    """The tree to compile.
+
+    Args:
+        tree: the text's own; it is changed.
+        file: the text's name.
+        sinks: attributes of ``self`` that feed no decision.
+        acting: properties that do more than compute; None: nothing may be computed ahead.
 
     Raises:
         Rejected: the text assigns an attribute that symbolic values use internally.
     """
-    merged: ast.Module = Merger(sinks).visit(tree)
-    changed: ast.Module = _Rewriter(file).visit(merged)
+    if acting is not None:
+        tree = Merger(sinks).visit(_Acting(acting).visit(tree) if acting else tree)
+    changed: ast.Module = _Rewriter(file).visit(tree)
     return ast.fix_missing_locations(changed)
+
+
+class _Acting(ast.NodeTransformer):
+    """A property that acts is read by a call, for it is one."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if node.attr in self._names and isinstance(node.ctx, ast.Load):
+            return ast.copy_location(_call(READ, node.value, ast.Constant(node.attr)), node)
+        return node
 
 
 class _Rewriter(ast.NodeTransformer):
