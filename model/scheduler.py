@@ -260,7 +260,9 @@ class Scheduler:
         request.is_prefill_chunk = request.num_computed_tokens < known
         if self.config.async_scheduling:
             samples = not_(request.is_prefill_chunk)
-            expected = self.config.num_sampled_tokens_per_step + step.num_draft_tokens.get(request, 0)
+            expected = self.config.num_sampled_tokens_per_step + step.num_draft_tokens.get(
+                request, 0
+            )
             request.num_output_placeholders += ite(samples, expected, 0)
             drafts = self.config.num_spec_tokens
             request.num_spec_tokens = ite(samples, drafts, request.num_spec_tokens)

@@ -47,6 +47,7 @@ SERVES: dict[str, str] = {
     "finished-holds-no-block": "block-accounting",
     "queued-holds-no-block": "block-accounting",
     "finished-within-model-len": "length-capped-finish",
+    "capped-at-boundary": "length-capped-finish",
     "finished-rows-in-flight": "placeholder-accounting",
     "budget-left": "within-budget",
     "inputs-follow-rows": "within-budget",
@@ -141,6 +142,11 @@ def _finished_clauses(config: Config, request: Request) -> Clauses:
     return {
         "finished-holds-no-block": r.num_blocks == 0,
         "finished-within-model-len": r.num_tokens <= config.max_model_len,
+        "capped-at-boundary": any_of(
+            r.status is not RequestStatus.FINISHED_LENGTH_CAPPED,
+            r.num_tokens >= config.max_model_len,
+            r.num_output_tokens >= r.max_tokens,
+        ),
         "finished-rows-in-flight": all_of(
             r.num_output_placeholders >= 0,
             r.num_in_flight_tokens >= 0,

@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from proofs.symbolic.atoms import INF, Atom, Conditional, Minimum, Product, Quotient, Variable, upper
+from proofs.symbolic.atoms import (
+    INF,
+    Atom,
+    Conditional,
+    Minimum,
+    Product,
+    Quotient,
+    Variable,
+    upper,
+)
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.ints import SymInt
 
@@ -37,14 +46,14 @@ def product(pool: Pool, left: SymInt, right: Term) -> Term:
                 continue
             atom = _monomial(pool, _factors(one) + _factors(two))
             coefficients[atom] = coefficients.get(atom, 0) + c * d
-    result: Any = pool.term(coefficients, const)
+    result: SymInt | int = pool.term(coefficients, const)
     for part in spread:
-        result = result + part
+        result = part + result
     return result
 
 
-def _spread(pool: Pool, choice: Atom, factor: Atom) -> SymInt | None:
-    """A choice times an input as a choice between products, which stays linear in them."""
+def _spread(pool: Pool, choice: Atom, factor: Atom) -> Any:
+    """A choice times an input as a choice between products, linear in them; None: no choice."""
     if not isinstance(factor, Variable):
         return None
     if isinstance(choice, Conditional):
