@@ -35,6 +35,7 @@ SERVES: dict[str, str] = {
     "sync-no-placeholders": "placeholder-accounting",
     "rows-in-flight": "placeholder-accounting",
     "waiting-rows-stale": "placeholder-accounting",
+    "loading-nothing-in-flight": "placeholder-accounting",
     "sync-all-booked": "placeholder-accounting",
     "waiting-behind": "placeholder-accounting",
     "waiting-nothing-in-flight": "placeholder-accounting",
@@ -119,6 +120,7 @@ def request_clauses(config: Config, request: Request, rows_to_sample: int) -> Cl
             "waiting-nothing-in-flight": all_of(
                 r.num_output_placeholders == 0, r.num_spec_tokens == 0
             ),
+            "loading-nothing-in-flight": not_(loading) | (r.num_in_flight_tokens == 0),
             "waiting-rows-stale": all_of(
                 r.num_in_flight_tokens >= 0, r.num_stale_output_tokens == r.num_in_flight_tokens
             ),
