@@ -35,6 +35,7 @@ SERVES: dict[str, str] = {
     "sync-no-placeholders": "placeholder-accounting",
     "rows-in-flight": "placeholder-accounting",
     "waiting-rows-stale": "placeholder-accounting",
+    "loading-nothing-in-flight": "placeholder-accounting",
     "sync-all-booked": "placeholder-accounting",
     "waiting-behind": "placeholder-accounting",
     "waiting-nothing-in-flight": "placeholder-accounting",
@@ -47,6 +48,7 @@ SERVES: dict[str, str] = {
     "finished-holds-no-block": "block-accounting",
     "queued-holds-no-block": "block-accounting",
     "finished-within-model-len": "length-capped-finish",
+    "capped-at-boundary": "length-capped-finish",
     "finished-rows-in-flight": "placeholder-accounting",
     "budget-left": "within-budget",
     "inputs-follow-rows": "within-budget",
@@ -118,6 +120,7 @@ def request_clauses(config: Config, request: Request, rows_to_sample: int) -> Cl
             "waiting-nothing-in-flight": all_of(
                 r.num_output_placeholders == 0, r.num_spec_tokens == 0
             ),
+            "loading-nothing-in-flight": not_(loading) | (r.num_in_flight_tokens == 0),
             "waiting-rows-stale": all_of(
                 r.num_in_flight_tokens >= 0, r.num_stale_output_tokens == r.num_in_flight_tokens
             ),
@@ -141,6 +144,11 @@ def _finished_clauses(config: Config, request: Request) -> Clauses:
     return {
         "finished-holds-no-block": r.num_blocks == 0,
         "finished-within-model-len": r.num_tokens <= config.max_model_len,
+        "capped-at-boundary": any_of(
+            r.status is not RequestStatus.FINISHED_LENGTH_CAPPED,
+            r.num_tokens >= config.max_model_len,
+            r.num_output_tokens >= r.max_tokens,
+        ),
         "finished-rows-in-flight": all_of(
             r.num_output_placeholders >= 0,
             r.num_in_flight_tokens >= 0,

@@ -50,3 +50,20 @@ class Ledger(dict[Any, Any]):
         self._context.unsupported("a decision looks at what all other requests got")
 
     __len__ = __bool__ = __iter__ = keys = values = items = _refuse
+
+
+class Marks(set[Any]):
+    """Which requests a step marked so far: one can be asked about, others cannot be counted.
+
+    Args:
+        context: the exploration in progress.
+    """
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        self._context.unsupported("a decision looks at how all other requests are marked")
+
+    __len__ = __bool__ = __iter__ = _refuse

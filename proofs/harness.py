@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +14,7 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import SERVES, Clauses, StepSoFar, step_clauses
-from proofs.crowds import Crowd, Ledger
+from proofs.crowds import Crowd, Ledger, Marks
 from proofs.symbolic import Context
 from spec import assumptions as world
 from spec.config import FLAGS, KNOBS, Config
@@ -96,6 +96,11 @@ class Harness:
         """An arbitrary truth value."""
         return self.context.bool(name)
 
+    def one_of(self, statuses: Sequence[RequestStatus]) -> RequestStatus:
+        """An arbitrary one of these: each is tried on paths of its own."""
+        *others, last = statuses
+        return next((one for one in others if bool(self.truth(f"status is {one.name}"))), last)
+
     # -- assuming -----------------------------------------------------------------------------
 
     def assume(self, assumption: world.Assumption, *arguments: Any) -> None:
@@ -133,15 +138,23 @@ class Harness:
         return request
 
     def scheduler(self, request: Request) -> Scheduler:
-        """A scheduler whose pool also serves any number of other requests."""
+        """A scheduler that serves any number of other requests; ``request`` is in no queue yet."""
         environment = ArbitraryWorld(self)
         scheduler = Scheduler(self.config, self.policy, environment, self.observe)
+        scheduler.running = self.crowd("running")
+        scheduler.waiting = self.crowd("waiting")
+        scheduler.kv_holding_waiting = self.crowd("holding KV")
+        scheduler.finished = self.crowd("finished")
         scheduler.kv_cache_manager.num_free_blocks = self.integer("num_free_blocks", 0)
         self.num_streaming = self.integer("num_waiting_for_streaming_input", 0)
         scheduler.num_waiting_for_streaming_input = self.num_streaming
         self.other_blocks = self.integer("blocks held by others", 0)
         self.context.assume(self._blocks(scheduler, request) == self.config.num_gpu_blocks)
         return scheduler
+
+    def crowd(self, name: str) -> Crowd:
+        """A queue of any number of requests, none of which is shown."""
+        return Crowd(self.context, others=self.integer(name, 0))
 
     def step(self, slots_taken: int) -> StepSoFar:
         """A step in which any number of requests already got rows."""
@@ -160,6 +173,7 @@ class Harness:
             index=new("index", 0),
             num_scheduled_tokens=Ledger(self.context),
             num_draft_tokens=Ledger(self.context),
+            padded=Marks(self.context),
             preempted_reqs=Crowd(self.context, others=new("num_preempted", 0)),
         )
         has_prefill = self.truth("rank_has_prefill")

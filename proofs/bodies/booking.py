@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.output import book_output, propose_drafts
-from model.request import Request, RequestStatus
+from model.request import FINISHED, Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Scheduled
 from proofs.clauses import request_clauses, resting_clauses
@@ -14,12 +14,11 @@ from spec.logic import implies, ite, not_
 
 def booking(h: Harness) -> None:
     """The output of one step in flight is booked for one request, whatever became of it."""
-    if bool(h.truth("request is still running")):
+    status = h.one_of([s for s in RequestStatus if s is not RequestStatus.WAITING])
+    if status is RequestStatus.RUNNING:
         _book_running(h)
-    elif bool(h.truth("request was preempted")):
-        _book_gone(h, RequestStatus.PREEMPTED)
     else:
-        _book_gone(h, RequestStatus.FINISHED_ABORTED)
+        _book_gone(h, status)
 
 
 def _book_running(h: Harness) -> None:
@@ -35,7 +34,7 @@ def _book_running(h: Harness) -> None:
         h.context.assume(share.samples == not_(request.is_prefill_chunk))
         h.context.assume(request.num_in_flight_tokens == share.num_scheduled_tokens)
     scheduler = h.scheduler(request)
-    scheduler.running = [request]
+    scheduler.running.append(request)
     _book(h, scheduler, share)
     if not request.is_finished and not config.async_scheduling:
         propose_drafts(config, request, scheduler.environment.draft(request))
@@ -48,8 +47,7 @@ def _book_gone(h: Harness, status: RequestStatus) -> None:
     h.suppose(resting_clauses(h.config, request))
     share = _share(h, request)
     scheduler = h.scheduler(request)
-    queue = scheduler.finished if request.is_finished else scheduler.waiting
-    queue.append(request)
+    _queue_of(scheduler, request).append(request)
     if not request.is_finished:
         h.suppose_queued(request)
     _book(h, scheduler, share)
@@ -58,20 +56,10 @@ def _book_gone(h: Harness, status: RequestStatus) -> None:
 
 def abortion(h: Harness) -> None:
     """The client goes away, whatever the request was doing."""
-    status = RequestStatus.RUNNING
-    if bool(h.truth("request is waiting")):
-        status = RequestStatus.WAITING
-    elif bool(h.truth("request's KV is loading")):
-        status = RequestStatus.WAITING_FOR_REMOTE_KVS
-    request = h.request(status)
+    request = h.request(h.one_of([s for s in RequestStatus if s not in FINISHED]))
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
-    queues = {
-        RequestStatus.RUNNING: scheduler.running,
-        RequestStatus.WAITING: scheduler.waiting,
-        RequestStatus.WAITING_FOR_REMOTE_KVS: scheduler.kv_holding_waiting,
-    }
-    queues[status].append(request)
+    _queue_of(scheduler, request).append(request)
     scheduler.finish(request, RequestStatus.FINISHED_ABORTED)
     aborted = request.status is RequestStatus.FINISHED_ABORTED
     h.goals.append(Goal("length-capped-finish", "abort-is-kept", aborted))
@@ -95,6 +83,16 @@ def _share(h: Harness, request: Request) -> Scheduled:
     h.context.assume(implies(share.num_draft_tokens > 0, share.samples))
     h.context.assume(share.num_draft_tokens <= h.config.num_spec_tokens)
     return share
+
+
+def _queue_of(scheduler: Scheduler, request: Request) -> list[Request]:
+    """Where a request of this status is."""
+    if request.is_finished:
+        return scheduler.finished
+    return {
+        RequestStatus.RUNNING: scheduler.running,
+        RequestStatus.WAITING_FOR_REMOTE_KVS: scheduler.kv_holding_waiting,
+    }.get(request.status, scheduler.waiting)
 
 
 def _book(h: Harness, scheduler: Scheduler, share: Scheduled) -> None:

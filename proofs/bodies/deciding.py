@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from model.engine import request_state
 from model.observation import advance
 from model.request import Request, RequestStatus
@@ -9,19 +11,21 @@ from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import StepSoFar, request_clauses, resting_clauses, step_clauses
 from proofs.crowds import Crowd
-from proofs.harness import ArbitraryWorld, Goal, Harness
+from proofs.harness import Goal, Harness
 from spec import assumptions as world
-from spec.logic import all_of, any_of, ite, min, not_
+from spec.logic import all_of, any_of, ite, min, not_, size
 from spec.records import LOADING, SCHEDULED, PoolState, StepTotals
 
 
 def arrival(h: Harness) -> None:
     """A new request, straight from the client."""
     new = h.integer
-    request = Request("r", new("num_prompt_tokens"), new("max_tokens"))
+    urgency = new("priority"), new("arrival_time")
+    request = Request("r", new("num_prompt_tokens"), new("max_tokens"), *urgency)
     h.assume(world.PROMPT_FITS, h.config, request.num_prompt_tokens)
     h.assume(world.ASKS_FOR_OUTPUT, request.max_tokens)
     scheduler = h.scheduler(request)
+    scheduler.waiting = []  # the place it takes there is played in ``passes``
     scheduler.add_request(request)
     h.must_keep(resting_clauses(h.config, request))
     h.must_conserve(scheduler, request)
@@ -30,13 +34,10 @@ def arrival(h: Harness) -> None:
 def first_decision(h: Harness) -> None:
     """A step nothing is scheduled in yet: its budgets are whole, its threshold is in force."""
     config = h.config
-    scheduler = Scheduler(config, h.policy, ArbitraryWorld(h))
-    counts = [h.integer(queue, 0) for queue in ("running", "waiting", "holding KV")]
+    scheduler = h.scheduler(h.request(RequestStatus.FINISHED_STOPPED))
+    queues = scheduler.running, scheduler.waiting, scheduler.kv_holding_waiting
+    counts = [size(queue) for queue in queues]
     num_running = counts[0]
-    scheduler.running, scheduler.waiting, scheduler.kv_holding_waiting = (
-        Crowd(h.context, others=count) for count in counts
-    )
-    scheduler.num_waiting_for_streaming_input = h.integer("num_waiting_for_streaming_input", 0)
     step = scheduler.begin_step()
     h.suppose({"seats": num_running <= config.max_num_seqs})
     h.must_keep(step_clauses(config, StepSoFar(step, 0, False, num_running)))
@@ -57,12 +58,12 @@ def running(h: Harness) -> None:
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
     num_running = h.integer("num_running", 1)
-    scheduler.kv_holding_waiting = Crowd(h.context, others=h.integer("holding KV", 0))
     slots_taken = num_running + h.num_streaming
     h.suppose({"seats": slots_taken <= h.config.max_num_seqs})
     so_far = h.step(slots_taken - 1)
     step = so_far.step
     before = step.running_scheduled, step.prefill_scheduled, request.is_prefill_chunk
+    scheduler.waiting = []  # the place it takes there is played in ``passes``
     scheduler.running = Crowd(h.context, [request], num_running - 1)
     drafts, counted = request.num_spec_tokens, request.num_computed_tokens
     scheduled = scheduler.try_running(step, request) is SCHEDULED
@@ -88,10 +89,8 @@ def waiting(h: Harness) -> None:
     step = so_far.step
     before = step.running_scheduled, step.prefill_scheduled, False
     scheduler.running = Crowd(h.context, others=num_running)
-    queue = Crowd(h.context, [request], h.integer("num_waiting", 0))
-    elsewhere = Crowd(h.context, others=h.integer("num_elsewhere", 0))
-    scheduler.kv_holding_waiting = queue if loading else elsewhere
-    scheduler.waiting = elsewhere if loading else queue
+    queue = scheduler.kv_holding_waiting if loading else scheduler.waiting
+    queue.append(request)
     had = counted = request.num_computed_tokens
     if loading:  # of a whole prompt loaded, the last token is computed again
         counted = min(had, request.num_tokens - 1)
@@ -116,12 +115,14 @@ def preemption(h: Harness) -> None:
     scheduler = h.scheduler(victim)
     so_far = h.step(h.integer("num_running", 1))
     step = so_far.step
-    scheduler.running = [victim]
+    scheduler.running.append(victim)
+    scheduler.waiting = []  # the place it takes there is played in ``passes``
     count, has_prefill = so_far.num_scheduled_reqs, so_far.has_prefill
     others_with_slots = so_far.slots_taken - 1
     if bool(h.truth("victim already scheduled")):
         rows = h.integer("victim rows", 1)
         step.num_scheduled_tokens[victim] = rows
+        step.num_draft_tokens[victim] = h.integer("victim drafts", 0)
         victim.num_spec_tokens = 0  # they went into those rows
         # The victim's rows are part of the step: without it the clauses hold as well.
         others = StepSoFar(
@@ -216,8 +217,13 @@ def _must_flag(h: Harness, step: Step, before: tuple[bool, bool, bool], schedule
 
 def _must_tell(h: Harness, step: Step, request: Request, rows: int, known: int) -> None:
     """What the runner is told of the request: whether it samples, and which drafts are real."""
-    told = Step(0, 0, 0, num_scheduled_tokens={request: rows}, padded=step.padded)
-    told.num_draft_tokens = {request: step.num_draft_tokens.get(request, 0)}
+    drafts = step.num_draft_tokens.get(request, 0)
+    told = replace(
+        step,
+        num_scheduled_tokens={request: rows},
+        num_draft_tokens={request: drafts},
+        preempted_reqs=[],
+    )
     (share,) = told.output().scheduled
     samples = share.samples == (request.num_computed_tokens >= known)
     h.goals += [

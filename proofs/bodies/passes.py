@@ -39,6 +39,15 @@ OTHERWISE: dict[str, Any] = {
     "long_prefill_token_threshold": 2,
 }
 """Knob → a value other than its default."""
+OTHER_SIZES: dict[str, Any] = {
+    "max_model_len": 48,
+    "max_num_scheduled_tokens": 40,
+    "max_num_batched_tokens": 80,
+    "max_num_seqs": 8,
+    "block_size": 4,
+    "num_gpu_blocks": 48,
+}
+"""The sizes, all at once: a loop has no business with them."""
 CROWD = 300
 """A pass of this many requests is played too, for loops that count."""
 LATE = 1000
@@ -84,9 +93,10 @@ def _all_scripts() -> Iterator[tuple[str, bool]]:
 
 
 def _configs() -> Iterator[Config]:
-    """Both orders of service, with each knob that a loop might read once at another value."""
+    """Both orders of service, with each knob once at another value."""
     for priority in (False, True):
-        for other in ({}, *({name: value} for name, value in OTHERWISE.items())):
+        one_by_one = ({name: value} for name, value in OTHERWISE.items())
+        for other in ({}, OTHER_SIZES, *one_by_one):
             yield Config.checked(priority_scheduling=priority, **other)
 
 
@@ -155,13 +165,13 @@ def _requests(ranks: Iterable[int]) -> list[Request]:
     """Requests by rank, the most urgent first: by priority, and by arrival where that is equal.
 
     The most urgent arrives last, and the longer prompts are the more urgent ones.  In turn they are
-    fresh, resumed, and decoding with drafts and rows in flight.
+    fresh or in the middle of its prompt, resumed, and decoding with drafts and rows in flight.
     """
     requests = [
         Request(
             f"r{rank}",
             num_prompt_tokens=LATE - rank,
-            max_tokens=1,
+            max_tokens=4 + rank % 2,
             priority=(rank + 1) // 2,
             arrival_time=LATE + rank if rank < 1 else rank,
         )
@@ -172,9 +182,11 @@ def _requests(ranks: Iterable[int]) -> list[Request]:
             request.num_output_tokens, request.num_in_flight_tokens = 2, 1
         if rank % 3 == 1:
             request.num_preemptions = request.num_stale_output_tokens = 1
+            request.status = RequestStatus.PREEMPTED
         if rank % 3 == 2:
             request.num_computed_tokens, request.num_spec_tokens = request.num_tokens - 1, 1
             request.num_output_placeholders = 1
+            request.num_blocks = 2
     return requests
 
 
@@ -188,6 +200,7 @@ def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[
     requests, behind = _requests(order), _requests([-1, len(order)])
     for request in requests:
         request.status = RequestStatus.RUNNING
+        request.is_prefill_chunk = request.num_computed_tokens == 0
     scheduler.num_waiting_for_streaming_input = 1
     scheduler.running, scheduler.waiting = list(requests), list(behind)
     output = scheduler.schedule()
@@ -226,6 +239,8 @@ def _waiting_pass(
     """Waiting requests, the first few of which hold KV blocks."""
     requests = _requests(range(number))
     scheduler.num_waiting_for_streaming_input = 1
+    for request in requests[:num_holding]:
+        request.status = RequestStatus.WAITING_FOR_REMOTE_KVS
     scheduler.kv_holding_waiting = requests[:num_holding]
     scheduler.waiting = requests[num_holding:]
     scheduler.schedule()
