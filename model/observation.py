@@ -56,6 +56,8 @@ def decision(
         is_prefill = request.is_prefill_chunk
     slots_free = slots_taken < config.max_num_seqs
     must_wait = _must_wait(config, request, slots_free)
+    # A preemption has reset what the request had in flight; then the longest it can get will do.
+    most = request.num_tokens + config.num_spec_tokens if from_waiting else config.max_model_len
     return Decision(
         config=config,
         request_id=request.request_id,
@@ -74,7 +76,7 @@ def decision(
         is_loading=request.status is RequestStatus.WAITING_FOR_REMOTE_KVS,
         # A running request that lacks blocks preempts somebody: it waits only if that is itself.
         must_wait=must_wait
-        | all_of(from_waiting | preempted, _pool_is_short(pool, request, slots_refused)),
+        | all_of(from_waiting | preempted, _pool_is_short(pool, request, slots_refused, most)),
         budget_left=min(step.token_budget, step.input_budget - config.draft_slots),
         budget_untouched=(step.token_budget == config.max_num_scheduled_tokens)
         & (step.input_budget == config.max_num_batched_tokens),
@@ -104,7 +106,10 @@ def _must_wait(config: Config, request: Request, slots_free: bool) -> bool:
     return any_of(request.num_stale_output_tokens > 0, not_(slots_free))
 
 
-def _pool_is_short(pool: KVCacheManager, request: Request, slots: int) -> bool:
-    """Whether the pool really lacks the blocks for ``slots`` tokens of this request."""
+def _pool_is_short(pool: KVCacheManager, request: Request, slots: int, most: int) -> bool:
+    """Whether the pool really lacks the blocks for ``slots`` tokens of this request.
+
+    To ask for more than the ``most`` it can use is no excuse.
+    """
     missing = ceil_div(slots, pool.block_size) - request.num_blocks
-    return missing > pool.num_free_blocks
+    return all_of(slots <= most, missing > pool.num_free_blocks)

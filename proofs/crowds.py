@@ -1,7 +1,8 @@
 """Containers that hold more than they show: any number of other requests.
 
-A body shows one request to the model's code.  Code that counts or walks through what is not shown
-would be judged for one request only, so that is refused: the verdict is then *undecided*.
+A body shows one request to the model's code.  Code that counts what is not shown, walks through it
+or picks from it would be judged for one request only, so that is refused: the verdict is then
+*undecided*.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ class Crowd(list[Any]):
 
     def __bool__(self) -> NoReturn:  # noqa: PLE0304
         self._context.unsupported("a decision asks whether a queue is empty")
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        self._context.unsupported("a decision walks through a queue or picks from it")
+
+    __iter__ = __reversed__ = __getitem__ = __setitem__ = __delitem__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __mul__ = __iadd__ = __imul__ = sort = reverse = copy = clear = extend = _refuse
+    __hash__ = None
 
 
 class Ledger(dict[Any, Any]):

@@ -15,6 +15,7 @@ from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import SERVES, Clauses, StepSoFar, step_clauses
 from proofs.crowds import Crowd, Ledger, Marks
+from proofs.frame import Frame
 from proofs.symbolic import Context
 from spec import assumptions as world
 from spec.config import FLAGS, KNOBS, Config
@@ -40,6 +41,13 @@ class Goal:
 NOTHING: Mapping[str, bool] = MappingProxyType({})
 QUEUED = "queued-holds-no-block"
 """The clause about requests that wait; which queue holds them says which of them it is about."""
+FRAMED = {
+    "request": "request-conservation",
+    "scheduler": "request-conservation",
+    "pool": "block-accounting",
+    "step": "within-budget",
+}
+"""Watched object → the catalogue id at stake when something changes it that has no business to."""
 WAIVED = "unless:"
 """Prefix of a tracked hypothesis that says a waiver does not apply."""
 
@@ -71,6 +79,12 @@ class Harness:
         """Whether no KV was loaded for the request while it waited: it holds no block then."""
         self.decided = 0
         """Decisions observed on this path."""
+        self.told: Decision
+        """The last of them, as the scheduler told it."""
+        self.frame: Frame
+        """What the objects under proof were when the model's code began to run."""
+        self.stranger: Request | None = None
+        """Another running request, which the scheduler chose to preempt."""
         self.rejections: dict[str, bool] = {}
         """What the runner grants about placeholder drafts in the step being booked."""
         self.prefill_withdrawn = all_of(
@@ -81,10 +95,6 @@ class Harness:
         """Whether the last decision scheduled prompt rows."""
         self.found: int = 0
         """What the caches and the connector hold of the request, tokens."""
-        self.outcome: str = ""
-        """The last decision's outcome."""
-        self.padded: bool = False
-        """Whether the last decision attached placeholders."""
 
     # -- inputs -------------------------------------------------------------------------------
 
@@ -120,10 +130,13 @@ class Harness:
 
     # -- arbitrary objects --------------------------------------------------------------------
 
-    def request(self, status: RequestStatus) -> Request:
+    def request(self, status: RequestStatus, name: str = "r") -> Request:
         """A request with arbitrary counters."""
-        new = self.integer
-        request = Request("r", new("num_prompt_tokens"), new("max_tokens"))
+
+        def new(counter: str, low: int | None = None) -> Any:
+            return self.integer(counter if name == "r" else f"{name} {counter}", low)
+
+        request = Request(name, new("num_prompt_tokens"), new("max_tokens"))
         request.status = status
         request.priority, request.arrival_time = new("priority"), new("arrival_time")
         request.num_preemptions = new("num_preemptions", 0)
@@ -134,13 +147,13 @@ class Harness:
         request.num_in_flight_tokens = new("num_in_flight_tokens")
         request.num_stale_output_tokens = new("num_stale_output_tokens")
         request.num_blocks = new("num_blocks", 0)
-        request.is_prefill_chunk = self.truth("is_prefill_chunk")
+        request.is_prefill_chunk = new("is_prefill_chunk", 0) > 0
         return request
 
     def scheduler(self, request: Request) -> Scheduler:
         """A scheduler that serves any number of other requests; ``request`` is in no queue yet."""
         environment = ArbitraryWorld(self)
-        scheduler = Scheduler(self.config, self.policy, environment, self.observe)
+        scheduler = Watched(self, environment)
         scheduler.running = self.crowd("running")
         scheduler.waiting = self.crowd("waiting")
         scheduler.kv_holding_waiting = self.crowd("holding KV")
@@ -186,12 +199,17 @@ class Harness:
     # -- goals --------------------------------------------------------------------------------
 
     def observe(self, record: Any, granted: Mapping[str, bool] = NOTHING) -> None:
-        """Every invariant about this record becomes a goal, under tracked hypotheses."""
+        """Every invariant about this record becomes a goal, under tracked hypotheses.
+
+        It is judged by the knobs of the harness, whatever the scheduler took them to be.
+        """
+        if record.config is not self.config:
+            record = replace(record, config=self.config)
         if isinstance(record, Decision):
             self.computes_prompt = all_of(record.outcome == SCHEDULED, record.is_prefill)
             self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
             self.decided += 1
-            self.padded, self.outcome = record.is_padded, record.outcome
+            self.told = record
             record = replace(
                 record,
                 is_loading=self.still_loading
@@ -226,18 +244,70 @@ class Harness:
     def must_conserve(self, scheduler: Scheduler, request: Request) -> None:
         """Blocks and queues add up, wherever the request went."""
         manager = scheduler.kv_cache_manager
-        held = self.other_blocks + ite(request.is_finished, 0, request.num_blocks)
+        held = self.held_by_others + ite(request.is_finished, 0, request.num_blocks)
         self.observe(PoolState(self.config, manager.num_free_blocks, held))
         self.observe(request_state(scheduler, request))
-        self.must_leave_streams(scheduler)
 
-    def must_leave_streams(self, scheduler: Scheduler) -> None:
-        """Who waits for streaming input keeps its sequence slot: nobody here takes or frees one."""
-        kept = scheduler.num_waiting_for_streaming_input == self.num_streaming
-        self.goals.append(Goal("request-conservation", "streams-keep-their-slots", kept))
+    def watch(self, scheduler: Scheduler, request: Request, step: Step | None = None) -> None:
+        """The model's code runs from here on: remember every field of what it may touch."""
+        manager = scheduler.kv_cache_manager
+        objects = {"request": request, "scheduler": scheduler, "pool": manager}
+        self.frame = Frame(**objects) if step is None else Frame(**objects, step=step)
+
+    def must_leave(self, *moved: str) -> None:
+        """Everything watched is as it was, but for the fields named."""
+        for name, kept in self.frame.kept((*moved, "pool.num_free_blocks")):
+            self.goals.append(Goal(FRAMED[name.split(".")[0]], f"{name} is left alone", kept))
+
+    def must_be(self, invariant: str, **wanted: bool) -> None:
+        """Further promises, by name."""
+        for name, holds in wanted.items():
+            self.goals.append(Goal(invariant, name.replace("_", "-"), holds))
+
+    def another(self, scheduler: Scheduler) -> Request:
+        """Another running request, which holds some of the blocks that others hold."""
+        self.stranger = stranger = self.request(RequestStatus.RUNNING, "stranger")
+        self.context.assume(stranger.num_blocks <= self.other_blocks)
+        self.other_blocks = self.other_blocks - stranger.num_blocks
+        list.append(scheduler.running, stranger)
+        return stranger
+
+    @property
+    def held_by_others(self) -> Any:
+        """KV blocks of all requests but the one under proof."""
+        return self.other_blocks + (0 if self.stranger is None else self.stranger.num_blocks)
 
     def _blocks(self, scheduler: Scheduler, request: Request) -> Any:
         return scheduler.kv_cache_manager.num_free_blocks + request.num_blocks + self.other_blocks
+
+
+class Watched(Scheduler):
+    """The model's scheduler, but for what the scripts of ``passes`` prove of it.
+
+    Whom it chooses to preempt is arbitrary here, and so is the place a request takes in a queue.
+    """
+
+    def __init__(self, harness: Harness, environment: ArbitraryWorld) -> None:
+        super().__init__(harness.config, harness.policy, environment, harness.observe)
+        self._harness = harness
+        self._chosen: Request | None = None
+
+    def lowest_priority(self) -> Request:
+        harness = self._harness
+        if harness.stranger is None and bool(harness.truth("another request is preempted")):
+            self._chosen = harness.another(self)
+        else:  # all that are less urgent count as one: the pool is arbitrary
+            (self._chosen,) = [r for r in list.__iter__(self.running) if r.request_id == "r"]
+        return self._chosen
+
+    def preempt(self, step: Step, victim: Request) -> None:
+        if self._chosen is not None:
+            least = victim is self._chosen
+            self._harness.goals.append(Goal("progress", "the-least-urgent-is-preempted", least))
+        super().preempt(step, victim)
+
+    def _enqueue(self, queue: list[Request], request: Request) -> None:
+        queue.append(request)
 
 
 class ArbitraryWorld:

@@ -99,9 +99,9 @@ class Induction:
         return total
 
 
-Cache = dict[tuple[Any, ...], list[tuple[frozenset[str], BodyResult]]]
-"""Results by body, mode and the part of a policy the body reads: the clauses it started from, and
-what came out.  Shared between rounds and between policies."""
+Cache = dict[tuple[str, str], list[tuple[Mapping[str, Any], frozenset[str], BodyResult]]]
+"""Results by body and mode: what the body read of its policy, the clauses it started from, and what
+came out.  Shared between rounds and between policies."""
 
 
 def prove(
@@ -152,21 +152,35 @@ def explore(
     cache: Cache,
 ) -> BodyResult:
     """``explore_body``, or what the cache says it comes to."""
-    known = cache.setdefault((name, mode, _policy_as_seen(name, policy)), [])
-    for start, result in known:
-        if clauses <= start and not (start - clauses) & result.supposed:
+    known = cache.setdefault((name, mode), [])
+    for read, start, result in known:
+        alike = all(getattr(policy, field) == value for field, value in read.items())
+        if alike and clauses <= start and not (start - clauses) & result.supposed:
             return result.without(start - clauses)
-    result = explore_body(name, policy, mode, clauses, limits)
+    noting = Noting(policy)
+    result = explore_body(name, noting.policy, mode, clauses, limits)
     if not result.incomplete:  # what a deadline cut is not worth keeping
-        known.append((clauses, result))
+        known.append((noting.read, clauses, result))
     return result
 
 
-def _policy_as_seen(name: str, policy: PaddingPolicy) -> Any:
-    """The part of a policy that a body reads."""
-    if name == "waiting-pass":
-        return replace(policy, name="", title="", status="", clamps_running=False)
-    return policy.clamps_running if name == "running-pass" else None
+class Noting:
+    """A policy that notes which of its fields are read: without the others a body does the same."""
+
+    def __init__(self, policy: PaddingPolicy) -> None:
+        self.read: dict[str, Any] = {}
+        noted = self.read
+
+        class Read(PaddingPolicy):
+            def __getattribute__(self, name: str) -> Any:
+                value = getattr(policy, name)
+                if name in PaddingPolicy.__dataclass_fields__:
+                    noted[name] = value
+                    return value
+                return object.__getattribute__(self, name)
+
+        self.policy: PaddingPolicy = object.__new__(Read)
+        """What to hand to the model."""
 
 
 def explore_body(

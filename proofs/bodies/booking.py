@@ -47,7 +47,7 @@ def _book_gone(h: Harness, status: RequestStatus) -> None:
     h.suppose(resting_clauses(h.config, request))
     share = _share(h, request)
     scheduler = h.scheduler(request)
-    _queue_of(scheduler, request).append(request)
+    _queue_of(h, scheduler, request).append(request)
     if not request.is_finished:
         h.suppose_queued(request)
     _book(h, scheduler, share)
@@ -59,8 +59,10 @@ def abortion(h: Harness) -> None:
     request = h.request(h.one_of([s for s in RequestStatus if s not in FINISHED]))
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
-    _queue_of(scheduler, request).append(request)
+    _queue_of(h, scheduler, request).append(request)
+    h.watch(scheduler, request)
     scheduler.finish(request, RequestStatus.FINISHED_ABORTED)
+    h.must_leave("request.status", "request.num_blocks")
     aborted = request.status is RequestStatus.FINISHED_ABORTED
     h.goals.append(Goal("length-capped-finish", "abort-is-kept", aborted))
     h.must_keep(resting_clauses(h.config, request))
@@ -85,20 +87,23 @@ def _share(h: Harness, request: Request) -> Scheduled:
     return share
 
 
-def _queue_of(scheduler: Scheduler, request: Request) -> list[Request]:
+def _queue_of(h: Harness, scheduler: Scheduler, request: Request) -> list[Request]:
     """Where a request of this status is."""
     if request.is_finished:
         return scheduler.finished
-    return {
-        RequestStatus.RUNNING: scheduler.running,
-        RequestStatus.WAITING_FOR_REMOTE_KVS: scheduler.kv_holding_waiting,
-    }.get(request.status, scheduler.waiting)
+    if request.status is RequestStatus.RUNNING:
+        return scheduler.running
+    loading = request.status is RequestStatus.WAITING_FOR_REMOTE_KVS
+    if loading or bool(h.truth("its KV was loaded")):
+        return scheduler.kv_holding_waiting
+    return scheduler.waiting
 
 
 def _book(h: Harness, scheduler: Scheduler, share: Scheduled) -> None:
     """Book one share and remove the request if it ended."""
     request = share.request
     finished_before = request.is_finished
+    h.watch(scheduler, request)
     sample = scheduler.environment.sample(request, share.num_draft_tokens, share.padded)
     booked = book_output(h.config, share, sample)
     if request.is_finished and not finished_before:
@@ -106,4 +111,22 @@ def _book(h: Harness, scheduler: Scheduler, share: Scheduled) -> None:
         scheduler.finish(request, ended)
         h.goals.append(Goal("length-capped-finish", "end-is-kept", request.status is ended))
     h.observe(booked)
+    back = h.frame.before("request.num_in_flight_tokens") - share.num_scheduled_tokens
+    h.must_be("placeholder-accounting", rows_come_back=request.num_in_flight_tokens == back)
+    h.must_leave(*BOOKED, *(() if finished_before == request.is_finished else ENDED))
     h.must_conserve(scheduler, request)
+
+
+BOOKED = tuple(
+    f"request.{counter}"
+    for counter in (
+        "num_output_tokens",
+        "num_computed_tokens",
+        "num_output_placeholders",
+        "num_in_flight_tokens",
+        "num_stale_output_tokens",
+    )
+)
+"""What the output of a step moves, if its request is still there."""
+ENDED = ("request.status", "request.num_blocks")
+"""What the end of a request changes besides."""

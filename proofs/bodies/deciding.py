@@ -13,20 +13,24 @@ from proofs.clauses import StepSoFar, request_clauses, resting_clauses, step_cla
 from proofs.crowds import Crowd
 from proofs.harness import Goal, Harness
 from spec import assumptions as world
-from spec.logic import all_of, any_of, ite, min, not_, size
+from spec.logic import all_of, any_of, ceil_div, ite, max, min, not_, size
 from spec.records import LOADING, SCHEDULED, PoolState, StepTotals
 
 
 def arrival(h: Harness) -> None:
     """A new request, straight from the client."""
     new = h.integer
-    urgency = new("priority"), new("arrival_time")
-    request = Request("r", new("num_prompt_tokens"), new("max_tokens"), *urgency)
+    asked = new("num_prompt_tokens"), new("max_tokens"), new("priority"), new("arrival_time")
+    request = Request("r", *asked)
     h.assume(world.PROMPT_FITS, h.config, request.num_prompt_tokens)
     h.assume(world.ASKS_FOR_OUTPUT, request.max_tokens)
     scheduler = h.scheduler(request)
-    scheduler.waiting = []  # the place it takes there is played in ``passes``
+    h.watch(scheduler, request)
     scheduler.add_request(request)
+    kept = request.num_prompt_tokens, request.max_tokens, request.priority, request.arrival_time
+    same = all_of(*(now == then for now, then in zip(kept, asked, strict=True)))
+    h.must_be("request-conservation", asked_for_as_sent=same)
+    h.must_leave()
     h.must_keep(resting_clauses(h.config, request))
     h.must_conserve(scheduler, request)
 
@@ -63,13 +67,22 @@ def running(h: Harness) -> None:
     so_far = h.step(slots_taken - 1)
     step = so_far.step
     before = step.running_scheduled, step.prefill_scheduled, request.is_prefill_chunk
-    scheduler.waiting = []  # the place it takes there is played in ``passes``
     scheduler.running = Crowd(h.context, [request], num_running - 1)
     drafts, counted = request.num_spec_tokens, request.num_computed_tokens
-    scheduled = scheduler.try_running(step, request) is SCHEDULED
-    if request.status is RequestStatus.RUNNING and not scheduled:
-        kept = request.num_spec_tokens == drafts
-        h.goals.append(Goal("rows-match-drafts", "drafts-kept-for-later", kept))
+    h.watch(scheduler, request, step)
+    outcome = scheduler.try_running(step, request)
+    scheduled = outcome is SCHEDULED
+    h.must_be("progress", outcome_is_told=outcome is h.told.outcome)
+    if h.stranger is not None:  # it had not had its turn yet: a step withdraws rows in ``preempt``
+        h.context.assume(so_far.num_scheduled_reqs <= slots_taken - 2)
+        slots_taken = slots_taken - 1
+    if request.status is RequestStatus.RUNNING:
+        _must_leave(h, scheduled, "request.num_spec_tokens")
+        if not scheduled:
+            kept = request.num_spec_tokens == drafts
+            h.must_be("rows-match-drafts", drafts_kept_for_later=kept)
+    else:
+        _must_leave(h, scheduled, *PREEMPTION)
     _must_flag(h, step, before, scheduled)
     _after_decision(h, scheduler, so_far, request, counted, scheduled, slots_taken)
 
@@ -77,7 +90,14 @@ def running(h: Harness) -> None:
 def waiting(h: Harness) -> None:
     """One decision of the waiting pass, from the queue or after a KV load."""
     loading = bool(h.truth("status is WAITING_FOR_REMOTE_KVS"))
-    request = h.request(RequestStatus.WAITING_FOR_REMOTE_KVS if loading else RequestStatus.WAITING)
+    resumed = not loading and bool(h.truth("status is PREEMPTED"))
+    request = h.request(
+        RequestStatus.WAITING_FOR_REMOTE_KVS
+        if loading
+        else RequestStatus.PREEMPTED
+        if resumed
+        else RequestStatus.WAITING
+    )
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
     num_running = h.integer("num_running", 0)
@@ -89,15 +109,22 @@ def waiting(h: Harness) -> None:
     step = so_far.step
     before = step.running_scheduled, step.prefill_scheduled, False
     scheduler.running = Crowd(h.context, others=num_running)
-    queue = scheduler.kv_holding_waiting if loading else scheduler.waiting
+    holding = loading or (resumed and request.num_computed_tokens != 0)
+    queue = scheduler.kv_holding_waiting if holding else scheduler.waiting
     queue.append(request)
     had = counted = request.num_computed_tokens
     if loading:  # of a whole prompt loaded, the last token is computed again
         counted = min(had, request.num_tokens - 1)
-    admitted = scheduler.try_waiting(step, request) is SCHEDULED
+    h.watch(scheduler, request, step)
+    outcome = scheduler.try_waiting(step, request)
+    admitted = outcome is SCHEDULED
+    h.must_be("progress", outcome_is_told=outcome is h.told.outcome)
+    _must_leave(h, admitted, "request.status", "request.num_computed_tokens")
     now = request.num_computed_tokens
-    if h.outcome is LOADING:
+    if outcome is LOADING:
         kept = all_of(now == h.found, counted == 0)  # what is there is not loaded again
+        needed = max(ceil_div(now, h.config.block_size), h.frame.before(BLOCKS))
+        h.must_be("block-accounting", no_block_to_spare_for_a_load=request.num_blocks <= needed)
         h.goals.append(Goal("async-load-idle", "load-is-remembered", kept))
     elif not admitted:
         kept = any_of(now == had, now == counted)
@@ -116,7 +143,6 @@ def preemption(h: Harness) -> None:
     so_far = h.step(h.integer("num_running", 1))
     step = so_far.step
     scheduler.running.append(victim)
-    scheduler.waiting = []  # the place it takes there is played in ``passes``
     count, has_prefill = so_far.num_scheduled_reqs, so_far.has_prefill
     others_with_slots = so_far.slots_taken - 1
     if bool(h.truth("victim already scheduled")):
@@ -143,14 +169,11 @@ def preemption(h: Harness) -> None:
         count = count - 1
     else:
         h.context.assume(count <= others_with_slots)
-    held, priority, arrival = victim.num_tokens, victim.priority, victim.arrival_time
+    h.watch(scheduler, victim, step)
     scheduler.preempt(step, victim)
-    survive = victim.num_tokens == held
-    h.goals.append(Goal("request-conservation", "tokens-survive-preemption", survive))
+    h.must_leave(*PREEMPTION, "step.token_budget", "step.input_budget", "step.index")
     waits = victim.status is RequestStatus.PREEMPTED
-    h.goals.append(Goal("request-conservation", "victim-waits", waits))
-    remains = all_of(victim.priority == priority, victim.arrival_time == arrival)
-    h.goals.append(Goal("progress", "place-survives-preemption", remains))
+    h.must_be("request-conservation", victim_waits=waits)
     h.must_keep(resting_clauses(h.config, victim))
     left = StepSoFar(step, count, has_prefill, others_with_slots)
     kept = step_clauses(h.config, left)
@@ -159,6 +182,39 @@ def preemption(h: Harness) -> None:
     h.must_keep(kept)
     h.must_conserve(scheduler, victim)
     assert victim in step.preempted_reqs
+
+
+BLOCKS = "request.num_blocks"
+PREEMPTION = tuple(
+    f"request.{counter}"
+    for counter in (
+        "status",
+        "num_computed_tokens",
+        "num_spec_tokens",
+        "num_output_placeholders",
+        "num_stale_output_tokens",
+        "num_preemptions",
+        "num_blocks",
+    )
+)
+"""What a preemption resets; what was asked for, generated and is in flight stays."""
+
+
+def _must_leave(h: Harness, scheduled: bool, *moved: str) -> None:
+    """A decision moves what is named, and charges the step for the rows it told of."""
+    step, frame = h.frame.watched("step"), h.frame
+    rows = h.told.num_scheduled_tokens if scheduled else 0
+    inputs = rows + (h.config.draft_slots if scheduled else 0)
+    h.must_be(
+        "within-budget",
+        rows_are_charged=step.token_budget == frame.before("step.token_budget") - rows,
+        inputs_are_charged=step.input_budget == frame.before("step.input_budget") - inputs,
+    )
+    flags = "step.running_scheduled", "step.prefill_scheduled"  # see ``_must_flag``
+    budgets = "step.token_budget", "step.input_budget"
+    preempts = h.stranger is not None or "request.num_preemptions" in moved
+    index = ("step.index",) if preempts else ()
+    h.must_leave(*moved, *flags, *budgets, *index, "request.num_blocks")
 
 
 def _after_decision(
@@ -180,11 +236,18 @@ def _after_decision(
     granted: dict[str, bool] = {}
     if scheduled:
         rows = step.num_scheduled_tokens[request]
+        in_flight = request.num_in_flight_tokens
         granted = {world.CRASH_IS_THE_END.id: world.CRASH_IS_THE_END.condition(rows)}
         drafts = step.num_draft_tokens.get(request, 0)
         known = request.num_tokens + request.num_output_placeholders
         scheduler.update_after_schedule(step, request, rows)
         h.observe(advance(config, request, counted, rows), granted)
+        h.must_be(
+            "placeholder-accounting",
+            rows_go_in_flight=request.num_in_flight_tokens == in_flight + rows,
+        )
+        needed = max(ceil_div(counted + rows, config.block_size), h.frame.before(BLOCKS))
+        h.must_be("block-accounting", no_block_to_spare=request.num_blocks <= needed)
         _must_tell(h, step, request, rows, known)
         pending = request.num_output_placeholders
         if not config.async_scheduling:  # the step is booked before the next one is decided
@@ -195,11 +258,10 @@ def _after_decision(
         has_prefill = any_of(has_prefill, h.computes_prompt)
     h.must_keep(clauses, granted)
     h.must_keep(step_clauses(config, StepSoFar(step, count, has_prefill, slots_taken)), granted)
-    h.must_leave_streams(scheduler)
     used = config.max_num_scheduled_tokens - step.token_budget
     h.observe(StepTotals(config, used, count), granted)
     manager = scheduler.kv_cache_manager
-    pool = PoolState(config, manager.num_free_blocks, h.other_blocks + request.num_blocks)
+    pool = PoolState(config, manager.num_free_blocks, h.held_by_others + request.num_blocks)
     h.observe(pool, granted)
     if config.async_scheduling or not scheduled:
         h.observe(request_state(scheduler, request), granted)
@@ -229,5 +291,13 @@ def _must_tell(h: Harness, step: Step, request: Request, rows: int, known: int) 
     h.goals += [
         Goal("placeholder-accounting", "sampling-is-told", samples),
         # Unmarked, placeholders would be taken for drafts somebody proposed.
-        Goal("placeholder-accounting", "placeholders-are-told", share.padded == h.padded),
+        Goal("placeholder-accounting", "placeholders-are-told", share.padded == h.told.is_padded),
+        Goal(
+            "rows-match-drafts",
+            "rows-are-told",
+            all_of(
+                share.num_scheduled_tokens == h.told.num_scheduled_tokens,
+                share.num_draft_tokens == h.told.num_draft_tokens,
+            ),
+        ),
     ]

@@ -1,0 +1,61 @@
+"""What a body does not mean to change stays as it was: every field, asked of generically.
+
+A promise speaks of what moves.  That nothing else moves is a promise too: a prompt that grows by
+what was generated, a threshold that is off after the first request, a priority that is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from proofs.symbolic import SymBool, SymInt
+
+
+class Frame:
+    """The fields of some objects, as they are when it is made.
+
+    Args:
+        objects: name → an object whose fields are watched; containers and other objects are
+            watched for being the same ones, not for what they hold.
+    """
+
+    def __init__(self, **objects: Any) -> None:
+        self._objects = objects
+        self._before = {
+            f"{name}.{field}": value
+            for name, watched in objects.items()
+            for field, value in _fields(watched)
+        }
+
+    def watched(self, name: str) -> Any:
+        """The object of that name."""
+        return self._objects[name]
+
+    def before(self, field: str) -> Any:
+        """What ``object.field`` was."""
+        return self._before[field]
+
+    def kept(self, moved: Collection[str]) -> Iterator[tuple[str, bool]]:
+        """``object.field`` and whether it is what it was, for all that are not said to move."""
+        for name, watched in self._objects.items():
+            for field, value in _fields(watched):
+                full = f"{name}.{field}"
+                if full not in moved:
+                    yield full, _is_same(self._before.get(full), value)
+
+
+def _fields(watched: Any) -> Iterator[tuple[str, Any]]:
+    if is_dataclass(watched):
+        names = [field.name for field in fields(watched)]
+    else:
+        names = [*getattr(watched, "__slots__", ()), *getattr(watched, "__dict__", ())]
+    return ((name, getattr(watched, name)) for name in names if not name.startswith("_"))
+
+
+def _is_same(before: Any, after: Any) -> Any:
+    if before is after:
+        return True
+    numbers = (int, bool, SymInt, SymBool)
+    return type(before) in numbers and type(after) in numbers and before == after
