@@ -13,6 +13,11 @@ from typing import Any
 from proofs.symbolic import SymBool, SymInt
 
 
+def fields_of(name: str, fields: str) -> tuple[str, ...]:
+    """``name.field`` for each of some fields."""
+    return tuple(f"{name}.{field}" for field in fields.split())
+
+
 class Frame:
     """The fields of some objects, as they are when it is made.
 

@@ -301,9 +301,7 @@ class Watched(Scheduler):
         return self._chosen
 
     def preempt(self, step: Step, victim: Request) -> None:
-        if self._chosen is not None:
-            least = victim is self._chosen
-            self._harness.goals.append(Goal("progress", "the-least-urgent-is-preempted", least))
+        self._harness.must_be("progress", the_chosen_is_preempted=victim is self._chosen)
         super().preempt(step, victim)
 
     def _enqueue(self, queue: list[Request], request: Request) -> None:

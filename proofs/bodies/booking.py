@@ -7,6 +7,7 @@ from model.request import FINISHED, Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Scheduled
 from proofs.clauses import request_clauses, resting_clauses
+from proofs.frame import fields_of
 from proofs.harness import Goal, Harness
 from spec import assumptions as world
 from spec.logic import implies, ite, not_
@@ -106,27 +107,20 @@ def _book(h: Harness, scheduler: Scheduler, share: Scheduled) -> None:
     h.watch(scheduler, request)
     sample = scheduler.environment.sample(request, share.num_draft_tokens, share.padded)
     booked = book_output(h.config, share, sample)
-    if request.is_finished and not finished_before:
-        ended = request.status
-        scheduler.finish(request, ended)
-        h.goals.append(Goal("length-capped-finish", "end-is-kept", request.status is ended))
-    h.observe(booked)
     back = h.frame.before("request.num_in_flight_tokens") - share.num_scheduled_tokens
     h.must_be("placeholder-accounting", rows_come_back=request.num_in_flight_tokens == back)
-    h.must_leave(*BOOKED, *(() if finished_before == request.is_finished else ENDED))
+    h.must_leave(*(BOOKED[1:] if finished_before == request.is_finished else BOOKED))
+    if request.is_finished and not finished_before:
+        h.watch(scheduler, request)
+        scheduler.finish(request, request.status)
+        h.must_leave("request.num_blocks")
+    h.observe(booked)
     h.must_conserve(scheduler, request)
 
 
-BOOKED = tuple(
-    f"request.{counter}"
-    for counter in (
-        "num_output_tokens",
-        "num_computed_tokens",
-        "num_output_placeholders",
-        "num_in_flight_tokens",
-        "num_stale_output_tokens",
-    )
+BOOKED = fields_of(
+    "request",
+    "status num_output_tokens num_computed_tokens num_output_placeholders num_in_flight_tokens"
+    " num_stale_output_tokens",
 )
-"""What the output of a step moves, if its request is still there."""
-ENDED = ("request.status", "request.num_blocks")
-"""What the end of a request changes besides."""
+"""What the output of a step moves, if its request is still there; the status, if it ends it."""

@@ -11,6 +11,7 @@ from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import StepSoFar, request_clauses, resting_clauses, step_clauses
 from proofs.crowds import Crowd
+from proofs.frame import fields_of
 from proofs.harness import Goal, Harness
 from spec import assumptions as world
 from spec.logic import all_of, any_of, ceil_div, ite, max, min, not_, size
@@ -90,7 +91,9 @@ def running(h: Harness) -> None:
 def waiting(h: Harness) -> None:
     """One decision of the waiting pass, from the queue or after a KV load."""
     loading = bool(h.truth("status is WAITING_FOR_REMOTE_KVS"))
-    resumed = not loading and bool(h.truth("status is PREEMPTED"))
+    # Block alignment is arithmetic on rows: who waits under which status is tried without it.
+    either = not loading and not h.config.mamba_align
+    resumed = either and bool(h.truth("status is PREEMPTED"))
     request = h.request(
         RequestStatus.WAITING_FOR_REMOTE_KVS
         if loading
@@ -170,7 +173,7 @@ def preemption(h: Harness) -> None:
     else:
         h.context.assume(count <= others_with_slots)
     h.watch(scheduler, victim, step)
-    scheduler.preempt(step, victim)
+    Scheduler.preempt(scheduler, step, victim)  # the body that chose it asks whom
     h.must_leave(*PREEMPTION, "step.token_budget", "step.input_budget", "step.index")
     waits = victim.status is RequestStatus.PREEMPTED
     h.must_be("request-conservation", victim_waits=waits)
@@ -185,19 +188,18 @@ def preemption(h: Harness) -> None:
 
 
 BLOCKS = "request.num_blocks"
-PREEMPTION = tuple(
-    f"request.{counter}"
-    for counter in (
-        "status",
-        "num_computed_tokens",
-        "num_spec_tokens",
-        "num_output_placeholders",
-        "num_stale_output_tokens",
-        "num_preemptions",
-        "num_blocks",
-    )
+PREEMPTION = fields_of(
+    "request",
+    "status num_computed_tokens num_spec_tokens num_output_placeholders num_stale_output_tokens"
+    " num_preemptions num_blocks",
 )
 """What a preemption resets; what was asked for, generated and is in flight stays."""
+ADVANCE = fields_of(
+    "request",
+    "num_computed_tokens num_in_flight_tokens is_prefill_chunk num_output_placeholders"
+    " num_spec_tokens",
+)
+"""What counts rows that were given."""
 
 
 def _must_leave(h: Harness, scheduled: bool, *moved: str) -> None:
@@ -236,17 +238,19 @@ def _after_decision(
     granted: dict[str, bool] = {}
     if scheduled:
         rows = step.num_scheduled_tokens[request]
-        in_flight = request.num_in_flight_tokens
+        in_flight, held = request.num_in_flight_tokens, h.frame.before(BLOCKS)
         granted = {world.CRASH_IS_THE_END.id: world.CRASH_IS_THE_END.condition(rows)}
         drafts = step.num_draft_tokens.get(request, 0)
         known = request.num_tokens + request.num_output_placeholders
+        h.watch(scheduler, request, step)
         scheduler.update_after_schedule(step, request, rows)
+        h.must_leave(*ADVANCE)
         h.observe(advance(config, request, counted, rows), granted)
         h.must_be(
             "placeholder-accounting",
             rows_go_in_flight=request.num_in_flight_tokens == in_flight + rows,
         )
-        needed = max(ceil_div(counted + rows, config.block_size), h.frame.before(BLOCKS))
+        needed = max(ceil_div(counted + rows, config.block_size), held)
         h.must_be("block-accounting", no_block_to_spare=request.num_blocks <= needed)
         _must_tell(h, step, request, rows, known)
         pending = request.num_output_placeholders
