@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import fields, is_dataclass
+from itertools import chain
 from typing import Any
 
 from proofs.symbolic import SymBool, SymInt
@@ -55,7 +56,8 @@ def _fields(watched: Any) -> Iterator[tuple[str, Any]]:
     if is_dataclass(watched):
         names = [field.name for field in fields(watched)]
     else:
-        names = [*getattr(watched, "__slots__", ()), *getattr(watched, "__dict__", ())]
+        slots = (getattr(kind, "__slots__", ()) for kind in reversed(type(watched).__mro__))
+        names = [*chain.from_iterable(slots), *getattr(watched, "__dict__", ())]
     return ((name, getattr(watched, name)) for name in names if not name.startswith("_"))
 
 
