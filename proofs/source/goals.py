@@ -23,6 +23,9 @@ SOUND_SO_FAR = "rows match drafts so far"
 """Name of the hypothesis that no earlier step broke rows-match-drafts or padded a diffusion canvas:
 either corrupts the counters, and is reported as the violation it is."""
 
+CONSERVATION = "request-conservation"
+AS_ASKED = ("num_prompt_tokens", "max_tokens", "priority", "arrival_time")
+"""What a client sends with a request, and the scheduler only reads."""
 IN_FLIGHT = "placeholder-accounting"
 """The catalogue id under which a wrong count of rows in flight is reported."""
 
@@ -79,6 +82,19 @@ def flight_goals(harness: Harness, request: Request, added: Any) -> list[Goal]:
     )
     formula = claim.unless_waived
     return [Goal(IN_FLIGHT, "rows_in_flight", request.request_id, formula, {}, claim)]
+
+
+def as_asked_goals(harness: Harness, request: Request) -> list[Goal]:
+    """What the client asked for, and the request's place, are as they were before the step."""
+    was = harness.before[request.request_id]
+    claims = (
+        (field, Claim({field: getattr(request, field)}, "==", {"before": getattr(was, field)}))
+        for field in AS_ASKED
+    )
+    return [
+        Goal(CONSERVATION, f"{field}_as_asked", request.request_id, c.unless_waived, {}, c)
+        for field, c in claims
+    ]
 
 
 def clause_goals(

@@ -9,7 +9,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from proofs.source.goals import Goal, clause_goals, flight_goals, goals_about
+from proofs.source.goals import (
+    CONSERVATION,
+    Goal,
+    as_asked_goals,
+    clause_goals,
+    flight_goals,
+    goals_about,
+)
 from proofs.source.harness import Harness
 from proofs.source.narrow import Narrowed
 from proofs.source.observe import Step, booking, request_state
@@ -25,7 +32,6 @@ Scenario = Callable[[Harness], list[Goal]]
 Arrangement = Callable[[Harness], None]
 """Builds an arbitrary state of some shape."""
 
-CONSERVATION = "request-conservation"
 OUTPUT = "SchedulerOutput"
 
 MOST_SAMPLED = 3
@@ -132,6 +138,7 @@ def _one_more_step(h: Harness) -> list[Goal]:
     for request in h.judged:
         decision = next((d for d in decisions if d.request_id == request.request_id), None)
         goals += flight_goals(h, request, seen.rows.get(request.request_id, 0))
+        goals += as_asked_goals(h, request)
         in_flight = _in_flight(h, seen, request)
         goals += clause_goals(h, request, in_flight, not h.is_async, decision)
     return goals
@@ -261,6 +268,7 @@ def _after_booking(
 ) -> list[Goal]:
     records = [booking(h, request, samples, 0, was_running), request_state(h, request)]
     goals = goals_about(h, records) + flight_goals(h, request, -rows)
+    goals += as_asked_goals(h, request)
     if request.status <= RequestStatus.PREEMPTED:
         goals += clause_goals(h, request, h.in_flight(request))
     return goals

@@ -81,6 +81,8 @@ class View:
     num_in_flight_tokens: Any
     num_stale_output_tokens: Any
     is_prefill_chunk: Any
+    priority: Any = 0
+    arrival_time: Any = 0
     num_blocks: Any = 0
 
     @classmethod
@@ -101,6 +103,8 @@ class View:
             else request.num_output_placeholders,
             num_stale_output_tokens=request.num_stale_output_tokens,
             is_prefill_chunk=request.is_prefill_chunk,
+            priority=request.priority,
+            arrival_time=request.arrival_time,
         )
 
 

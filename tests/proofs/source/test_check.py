@@ -179,3 +179,11 @@ def test_verdicts_do_not_depend_on_the_order_of_runs() -> None:
 
 def test_modes_are_named() -> None:
     assert (SYNC, ASYNC) == ("sync", "async")
+
+
+@pytest.mark.parametrize("field", ["num_prompt_tokens", "max_tokens", "priority", "arrival_time"])
+def test_what_the_client_asked_for_may_not_change(field: str) -> None:
+    report = check_source(texts(admit=f"request.{field} += 1"), "mini", modes=[SYNC])
+    found = report.finding("request-conservation", SYNC)
+    assert found is not None and found.verdict == VIOLATED
+    assert found.trace is not None and field in str(found.trace.to_json())
