@@ -159,7 +159,8 @@ def mutants() -> Iterator[Mutant]:
 def _of_function(
     module: str, tree: ast.Module, function: ast.FunctionDef, qualified: str
 ) -> Iterator[Mutant]:
-    nodes = [node for node in ast.walk(function) if hasattr(node, "lineno")]
+    runs = [*function.args.defaults, *function.body]  # annotations are not run
+    nodes = [node for part in runs for node in ast.walk(part) if hasattr(node, "lineno")]
     for node in nodes:
         for change, mutated in _changes(node):
             marked = copy.copy(node)
@@ -171,11 +172,12 @@ def _of_function(
 
 
 def _context(function: ast.FunctionDef, node: ast.AST) -> ast.AST:
-    """The smallest statement or condition the node stands in, for the report."""
+    """The smallest statement, condition or named argument the node stands in, for the report."""
     best: ast.AST = node
-    for statement in ast.walk(function):
-        if isinstance(statement, ast.stmt) and any(child is node for child in ast.walk(statement)):
-            best = statement
+    for part in ast.walk(function):
+        is_part = isinstance(part, (ast.stmt, ast.keyword))
+        if is_part and any(child is node for child in ast.walk(part)):
+            best = part
     return best.test if isinstance(best, (ast.If, ast.While)) else best
 
 
