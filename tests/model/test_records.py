@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
+from model.environment import Quiet
+from model.hindsight import group_has_prefill, look_back, missed, queued, recount, withdraw
 from model.kv_cache import KVCacheManager
 from model.observation import decision
+from model.policies import RECOMMENDED
 from model.request import Request, RequestStatus
-from model.step import Step
+from model.scheduler import Scheduler
+from model.step import Scheduled, SchedulerOutput, Step
 from spec.config import Config
-from spec.records import SKIPPED, Decision
+from spec.records import BLOCKED, SCHEDULED, SKIPPED, Advance, Decision, StepTotals
 
 CONFIG = Config.checked(
     max_model_len=32, num_spec_tokens=3, draft_slots=2, max_num_batched_tokens=80, num_gpu_blocks=2
@@ -109,3 +113,123 @@ def test_who_was_preempted_in_this_step_waits_alone_under_priority_scheduling_on
 def test_a_running_request_waits_alone_for_its_output() -> None:
     assert told(running(num_output_tokens=15)).waits_alone
     assert not told(running()).waits_alone
+
+
+# -- looking back on a step -----------------------------------------------------------------------
+
+
+def turn(name: str, outcome: str = SCHEDULED, rows: int = 1, **facts: Any) -> Decision:
+    """One decision of a step, as it is recorded first; wrong about what was left to it."""
+    count = {"num_scheduled_tokens": rows if outcome is SCHEDULED else 0}
+    wrong = {"budget_left": -1, "budget_untouched": False, "prefill_scheduled": True}
+    return replace(told(running()), request_id=name, outcome=outcome, **(count | wrong | facts))
+
+
+def left(records: list[Any]) -> list[tuple[int, bool, bool]]:
+    return [(r.budget_left, r.budget_untouched, r.prefill_scheduled) for r in records]
+
+
+def output(scheduled: str = "", victims: str = "") -> SchedulerOutput:
+    """A step that ends with rows for one set of requests and without another; one letter each."""
+    shares = [Scheduled(Request(name, 1, 1), 1, 0, False, True) for name in scheduled]
+    return SchedulerOutput(tuple(shares), tuple(Request(name, 1, 1) for name in victims))
+
+
+def test_what_was_left_to_a_decision_is_counted_from_those_before_it() -> None:
+    records = [
+        turn("a", rows=4),
+        turn("b", SKIPPED),
+        Advance(CONFIG, "a", 0, 4, 4),
+        turn("c", rows=10, is_prefill=True),
+        turn("d", rows=2),
+    ]
+    look_back(CONFIG, records, output("acd"))
+    del records[2]
+    # The lesser of 64 rows and 80 inputs, of which each request took 2 for the drafter.
+    assert left(records) == [
+        (64, True, False),
+        (60, False, False),
+        (60, False, False),
+        (50, False, True),
+    ]
+
+
+def test_the_input_budget_pays_for_the_drafter_of_each_request() -> None:
+    config = replace(CONFIG, max_num_batched_tokens=66)
+    records = [turn("a", rows=4), turn("b", rows=5), turn("c")]
+    recount(config, records)
+    assert [record.budget_left for record in records] == [64, 66 - 4 - 2 - 2, 66 - 9 - 4 - 2]
+
+
+def test_an_admitted_prefill_is_no_running_one() -> None:
+    records = [turn("a", is_prefill=True, from_waiting=True), turn("b")]
+    recount(CONFIG, records)
+    assert not records[1].prefill_scheduled
+    records = [turn("a", SKIPPED, is_prefill=True), turn("b")]
+    recount(CONFIG, records)
+    assert left(records)[1] == (64, True, False)
+
+
+def test_rows_that_a_preemption_took_back_were_never_given() -> None:
+    records = [
+        turn("a", rows=4),
+        turn("b", rows=9, is_prefill=True, num_draft_tokens=3, is_padded=True),
+    ]
+    records.append(Advance(CONFIG, "a", 0, 4, 4))
+    look_back(CONFIG, records, output("a", victims="b"))
+    kept, lost, advance = records
+    assert (kept.outcome, kept.num_scheduled_tokens, kept.prefill_withdrawn) == (SCHEDULED, 4, True)
+    assert kept.budget_left == -1, "who found those rows free is not counted anew"
+    assert (lost.outcome, lost.num_scheduled_tokens, lost.num_draft_tokens) == (SKIPPED, 0, 0)
+    assert lost.must_wait and not lost.is_padded
+    assert advance.num_computed_tokens == 4
+
+
+def test_a_withdrawn_decode_withdraws_no_prefill() -> None:
+    records = [turn("a"), turn("b"), turn("c", is_prefill=True)]
+    withdraw(records, {"a", "c"})
+    assert not records[0].prefill_withdrawn and not records[2].prefill_withdrawn
+    records = [turn("a"), turn("b"), turn("c", is_prefill=True)]
+    withdraw(records, {"a"})
+    assert records[0].prefill_withdrawn, "one of the victims was a prefill"
+    records = [turn("a"), turn("b"), turn("c", is_prefill=True)]
+    withdraw(records, {"a", "c"})
+    assert records[1].outcome is SKIPPED
+    assert not records[0].prefill_withdrawn
+    records = [turn("a"), turn("b", SKIPPED, is_prefill=True, must_wait=False)]
+    withdraw(records, {"a"})
+    assert not records[1].must_wait and not records[0].prefill_withdrawn
+
+
+def test_a_prefill_on_any_rank_is_one_of_the_group() -> None:
+    decodes, skipped = [turn("a")], [turn("b", SKIPPED, is_prefill=True)]
+    assert not group_has_prefill([decodes, skipped])
+    assert group_has_prefill([decodes, [turn("b", is_prefill=True)]])
+
+
+@pytest.mark.parametrize(
+    ("looked_at", "victims", "unexcused"),
+    [
+        ({"a": SCHEDULED, "b": SCHEDULED, "c": SCHEDULED, "d": SKIPPED}, "", ""),
+        ({"a": SCHEDULED, "c": SCHEDULED}, "", "bd"),
+        ({"a": BLOCKED, "c": SCHEDULED}, "", ""),
+        ({"a": SCHEDULED, "b": SCHEDULED, "c": BLOCKED}, "", ""),
+        ({"a": SCHEDULED, "c": BLOCKED}, "", "b"),
+        ({"a": SCHEDULED}, "b", ""),
+        ({}, "b", "a"),
+    ],
+)
+def test_a_request_is_passed_over_for_a_reason(
+    looked_at: dict[str, str], victims: str, unexcused: str
+) -> None:
+    records: list[Any] = [turn(name, outcome) for name, outcome in looked_at.items()]
+    records.append(StepTotals(CONFIG, 0, 0))
+    scheduler = Scheduler(CONFIG, RECOMMENDED, Quiet())
+    scheduler.running = [Request("a", 1, 1), Request("b", 1, 1)]
+    scheduler.kv_holding_waiting, scheduler.waiting = [Request("c", 1, 1)], [Request("d", 1, 1)]
+    queues = queued(scheduler)
+    assert queues == (["a", "b"], ["c", "d"])
+    turns = missed(CONFIG, queues, records, output(victims=victims))
+    assert [turn.request_id for turn in turns] == [n for n in "abcd" if n not in looked_at]
+    assert not any(turn.looked_at for turn in turns)
+    assert "".join(turn.request_id for turn in turns if not turn.excused) == unexcused

@@ -102,6 +102,7 @@ TESTS = (
     "tests/spec",
     "tests/model/test_scheduler.py",
     "tests/model/test_output.py",
+    "tests/model/test_records.py",
     "tests/model/test_dp.py",
 )
 """What is asked about a mutant of ``RECORDS``."""
@@ -394,6 +395,8 @@ LIVES = (
 CHECKPOINT = "a Mamba checkpoint inside a prompt is passed over: later hits are shorter, no promise"
 
 EQUIVALENT: dict[str, str] = {
+    "model.hindsight.withdraw: branch never taken in `not lost`": "of no lost decision none was a prefill: nothing changes",
+    "model.hindsight.missed: branch never taken in `len(looked_at) == len(running) + len(waiting)`": "a short cut: the list would be empty",
     "model.policies.PaddingPolicy.decide: branch never taken in `not self.pads`": "the recommended policy pads",
     "model.policies.PaddingPolicy.decide: branch always taken in `self.autoregressive_only`": "the recommended policy has this flag on",
     "model.policies.PaddingPolicy.decide: branch always taken in `self.threshold_aware`": "the recommended policy has this flag on",
