@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from model.environment import Quiet
+from model.environment import Quiet, Sample
 from model.hindsight import group_has_prefill, look_back, missed, queued, recount, withdraw
 from model.kv_cache import KVCacheManager
 from model.observation import decision
+from model.output import book_output, is_decode
 from model.policies import RECOMMENDED
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Scheduled, SchedulerOutput, Step
 from spec.config import Config
-from spec.records import BLOCKED, SCHEDULED, SKIPPED, Advance, Decision, StepTotals
+from spec.records import BLOCKED, SCHEDULED, SKIPPED, Advance, Booking, Decision, StepTotals
 
 CONFIG = Config.checked(
     max_model_len=32, num_spec_tokens=3, draft_slots=2, max_num_batched_tokens=80, num_gpu_blocks=2
@@ -233,3 +234,74 @@ def test_a_request_is_passed_over_for_a_reason(
     assert [turn.request_id for turn in turns] == [n for n in "abcd" if n not in looked_at]
     assert not any(turn.looked_at for turn in turns)
     assert "".join(turn.request_id for turn in turns if not turn.excused) == unexcused
+
+
+# -- booking --------------------------------------------------------------------------------------
+
+
+def booked(sample: Sample, samples: bool = True, ended: bool = False, **counters: int) -> Booking:
+    """The record of a step of 1 + 3 rows whose output is back; nothing else is in flight."""
+    request = running(**counters)
+    if ended:
+        request.status = RequestStatus.FINISHED_ABORTED
+    return book_output(CONFIG, Scheduled(request, 4, 3, False, samples), sample)
+
+
+@pytest.mark.parametrize(
+    ("sample", "counters", "returned", "due", "stop"),
+    [
+        (Sample(2), {}, 2, 2, False),
+        (Sample(4, stop_after=4), {}, 4, 4, True),
+        (Sample(4, stop_after=1), {}, 4, 1, True),
+        (Sample(3, stop_after=4), {}, 3, 3, False),
+        (Sample(4), {"num_output_tokens": 13}, 4, 3, False),
+        (Sample(4, stop_after=4), {"num_output_tokens": 13}, 4, 3, False),
+        (Sample(4), {"num_output_tokens": 19, "max_tokens": 40}, 4, 3, False),
+        (Sample(4), {"num_output_tokens": 16}, 4, 1, False),
+    ],
+    ids=[
+        "all that came back",
+        "a stop token at the end",
+        "a stop token at once",
+        "no stop token came back",
+        "as many as max_tokens allows",
+        "a stop token past max_tokens",
+        "as many as max_model_len allows",
+        "one more at the limit, which no request is at",
+    ],
+)
+def test_tokens_due_end_at_the_stop_token_or_the_length(
+    sample: Sample, counters: dict[str, int], returned: int, due: int, stop: bool
+) -> None:
+    record = booked(sample, **counters)
+    assert (record.num_returned_tokens, record.num_due_tokens) == (returned, due)
+    assert (record.stop_due, record.stopped_early, record.must_emit) == (stop, stop, True)
+    assert record.num_emitted_tokens == due and record.is_stopped == stop
+
+
+def test_a_step_that_does_not_sample_owes_nothing() -> None:
+    record = booked(Sample(2, stop_after=1), samples=False)
+    assert (record.num_returned_tokens, record.num_due_tokens, record.must_emit) == (0, 0, False)
+    assert not record.stop_due and not record.stopped_early
+
+
+def test_what_is_owed_to_a_request_that_has_ended_is_not_known() -> None:
+    record = booked(Sample(2), ended=True)
+    assert (record.num_returned_tokens, record.num_due_tokens, record.must_emit) == (0, -1, False)
+    assert record.stopped_early and record.is_finished and not record.is_stopped
+
+
+def test_a_canvas_may_bring_nothing() -> None:
+    diffusion = replace(CONFIG, num_sampled_tokens_per_step=0)
+    record = book_output(diffusion, Scheduled(running(), 3, 3, False, True), Sample(0))
+    assert not record.must_emit and record.num_due_tokens == 0
+
+
+def test_how_a_request_ended_is_told() -> None:
+    capped = booked(Sample(4), num_output_tokens=13)
+    assert capped.is_length_capped and capped.is_finished and not capped.is_decode
+    going_on = booked(Sample(2))
+    assert going_on.is_decode and not going_on.is_finished and not going_on.is_length_capped
+    chunk = running()
+    chunk.is_prefill_chunk = True
+    assert not is_decode(chunk)
