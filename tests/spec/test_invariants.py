@@ -349,6 +349,7 @@ BOUNDARIES: dict[str, tuple[tuple[bool, Any], ...]] = {
         (True, replace(BOOKED, num_due_tokens=-1)),
     ),
     "progress_stops": (
+        (True, replace(BOOKED, num_due_tokens=1)),
         (True, replace(BOOKED, num_due_tokens=1, stop_due=True, is_stopped=True)),
         (False, replace(BOOKED, num_due_tokens=0, is_stopped=True)),
         (False, replace(BOOKED, num_due_tokens=0, stop_due=True)),
