@@ -102,6 +102,7 @@ TESTS = (
     "tests/spec",
     "tests/model/test_scheduler.py",
     "tests/model/test_output.py",
+    "tests/model/test_records.py",
     "tests/model/test_dp.py",
 )
 """What is asked about a mutant of ``RECORDS``."""
@@ -159,7 +160,8 @@ def mutants() -> Iterator[Mutant]:
 def _of_function(
     module: str, tree: ast.Module, function: ast.FunctionDef, qualified: str
 ) -> Iterator[Mutant]:
-    nodes = [node for node in ast.walk(function) if hasattr(node, "lineno")]
+    runs = [*function.args.defaults, *function.body]  # annotations are not run
+    nodes = [node for part in runs for node in ast.walk(part) if hasattr(node, "lineno")]
     for node in nodes:
         for change, mutated in _changes(node):
             marked = copy.copy(node)
@@ -171,11 +173,12 @@ def _of_function(
 
 
 def _context(function: ast.FunctionDef, node: ast.AST) -> ast.AST:
-    """The smallest statement or condition the node stands in, for the report."""
+    """The smallest statement, condition or named argument the node stands in, for the report."""
     best: ast.AST = node
-    for statement in ast.walk(function):
-        if isinstance(statement, ast.stmt) and any(child is node for child in ast.walk(statement)):
-            best = statement
+    for part in ast.walk(function):
+        is_part = isinstance(part, (ast.stmt, ast.keyword))
+        if is_part and any(child is node for child in ast.walk(part)):
+            best = part
     return best.test if isinstance(best, (ast.If, ast.While)) else best
 
 
@@ -392,6 +395,11 @@ LIVES = (
 CHECKPOINT = "a Mamba checkpoint inside a prompt is passed over: later hits are shorter, no promise"
 
 EQUIVALENT: dict[str, str] = {
+    "spec.promises.progress_step: 1 -> 0 in `whole_chunk = ite(d.config.enable_chunked_prefill, 1, d.num_tokens - d.num_computed_tokens)`": "1 + K is the greater one either way",
+    "spec.promises.length_capped_ends: 1 -> 2 in `ended = ite(b.is_length_capped, 1, 0)`": "2 is at least 1, too",
+    "spec.promises.length_capped_only_there: 1 -> 2 in `return Claim({'at the boundary': ite(at_boundary, 1, 0)}, '>=', {'1': 1}, when=b.is_length_capped)`": "2 is at least 1, too",
+    "model.hindsight.withdraw: branch never taken in `not lost`": "of no lost decision none was a prefill: nothing changes",
+    "model.hindsight.missed: branch never taken in `len(looked_at) == len(running) + len(waiting)`": "a short cut: the list would be empty",
     "model.policies.PaddingPolicy.decide: branch never taken in `not self.pads`": "the recommended policy pads",
     "model.policies.PaddingPolicy.decide: branch always taken in `self.autoregressive_only`": "the recommended policy has this flag on",
     "model.policies.PaddingPolicy.decide: branch always taken in `self.threshold_aware`": "the recommended policy has this flag on",
