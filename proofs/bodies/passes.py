@@ -149,7 +149,7 @@ def _script(
     plan = dict(
         zip((r for queue in queues for r in queue), (*in_running, *in_waiting), strict=True)
     )
-    return _step(Scripted(config, plan, *queues))
+    return _step(Scripted(config, plan, *queues, streams=serial % 2))
 
 
 def _step(scheduler: Scripted) -> Kept:
@@ -188,7 +188,7 @@ def _arrivals(config: Config, serial: int) -> Kept:
     """Requests enter in some order of urgency while others run, load and wait."""
     *new, runs, loads, waits = _in_some_order(serial, 2 * NUM_REQUESTS)
     queues = _queues(config, serial, [runs], [loads], [waits])
-    scheduler = Scripted(config, {}, *queues)
+    scheduler = Scripted(config, {}, *queues, streams=serial % 2)
     for request in new:
         scheduler.meet(request)
         scheduler.add_request(request)
@@ -205,7 +205,7 @@ def _ending(config: Config, serial: int, place: int) -> Kept:
     everyone = _in_some_order(serial, 3 * NUM_REQUESTS)
     parts = (everyone[n : n + NUM_REQUESTS] for n in range(0, len(everyone), NUM_REQUESTS))
     queues = _queues(config, serial, *parts)
-    scheduler = Scripted(config, {}, *queues)
+    scheduler = Scripted(config, {}, *queues, streams=serial % 2)
     gone = [*queues[0], *queues[1], *queues[2]][place]
     before = Request("ended before", 1, 1)
     scheduler.finished = [before]

@@ -56,6 +56,10 @@ class Diary:
     left: dict[Request, Any] = field(default_factory=dict)
     """Request → its fields as the script left them."""
     step_left: Any = None
+    given: tuple[Any, ...] = ()
+    """What the scheduler was made of."""
+    may_get_rows: int = 0
+    """Requests that are still to have their turn, and rows."""
     withdrew: bool = False
     """A victim had had its turn already."""
     untouched: bool = True
@@ -72,18 +76,18 @@ class Scripted(Scheduler):
         running: Sequence[Request],
         holding: Sequence[Request],
         waiting: Sequence[Request],
-        streams: int = 1,
+        streams: int,
     ) -> None:
         super().__init__(config, RECOMMENDED, Quiet())
-        self.plan, self.diary, self.streams = plan, Diary(), streams
+        self.plan, self.streams, self.diary = plan, streams, Diary()
         self.running, self.waiting = list(running), list(waiting)
         self.kv_holding_waiting = list(holding)
         self.num_waiting_for_streaming_input = streams
         everyone = [*running, *holding, *waiting]
         self.kv_cache_manager.num_free_blocks -= sum(r.num_blocks for r in everyone)
         self.diary.left = {request: _fields(request) for request in everyone}
-        self.constant = config, self.policy, self.environment, self.observer
-        self._may_get_rows = sum(plan[r] in GIVES_ROWS for r in everyone if r in plan)
+        self.diary.given = config, self.policy, self.environment, self.observer
+        self.diary.may_get_rows = sum(plan[r] in GIVES_ROWS for r in everyone if r in plan)
 
     # -- what the loops call ------------------------------------------------------------------
 
@@ -160,7 +164,7 @@ class Scripted(Scheduler):
         for request in self.diary.left:
             self.look(request)
         now = self.config, self.policy, self.environment, self.observer
-        same = all(a is b for a, b in zip(now, self.constant, strict=True))
+        same = all(a is b for a, b in zip(now, self.diary.given, strict=True))
         return self.diary.untouched and same
 
     def adds_up(self) -> bool:
@@ -187,13 +191,13 @@ class Scripted(Scheduler):
         diary.untouched &= _of_step(step) == diary.step_left
         self.look(request)
         outcome = self.plan.get(request, SKIPPED)
-        self._may_get_rows -= outcome in GIVES_ROWS
+        self.diary.may_get_rows -= outcome in GIVES_ROWS
         return outcome
 
     def _give(self, step: Step, request: Request, most: bool, padded: bool) -> None:
         slots = self.config.draft_slots
         room = min(step.token_budget, step.input_budget - slots)
-        rows = max(room - self._may_get_rows * (1 + slots), 1) if most else 1
+        rows = max(room - self.diary.may_get_rows * (1 + slots), 1) if most else 1
         drafts = request.num_spec_tokens + padded
         step.commit(self.config, request, rows, drafts, padded)
         self.diary.shares[request] = request, rows, drafts, padded
