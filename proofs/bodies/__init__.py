@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from proofs.bodies.booking import abortion, booking
 from proofs.bodies.deciding import arrival, first_decision, preemption, running, waiting
+from proofs.bodies.engine_runs import engine_runs
 from proofs.bodies.passes import passes
 from proofs.harness import Goal, Harness
 from spec import assumptions as world
@@ -37,6 +38,7 @@ BODIES: dict[str, Callable[[Harness], None]] = {
     "output": booking,
     "abort": abortion,
     "whole-passes": passes,
+    "engine-runs": engine_runs,
 }
 
 

@@ -2,32 +2,43 @@
 
 The other bodies are proved for an arbitrary request in an arbitrary step.  That a pass applies them
 to every request, in order, until one of them ends the pass, is shown here on the model's own loops
-and queues: the decisions are read from a script, and all scripts are played.  A loop treats its
-third turn as its second, so three requests show what any number would.
+and queues: the decisions are read from a script (``script``), and all scripts are played.  A loop
+treats its third turn as its second, so three requests show what any number would.
+
+Every script of one pass is played under every configuration.  What goes with it (the order of the
+requests, what each of them has been through, what the other queues hold and are told) changes from
+script to script, so that nothing always comes together, at a small part of what all combinations
+would cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import permutations, product
+from collections.abc import Iterator, Sequence
+from itertools import count, permutations, product
 from typing import Any
 
-from model.environment import Quiet
-from model.policies import RECOMMENDED
-from model.request import Request, RequestStatus
-from model.scheduler import Scheduler
-from model.step import Step
+from model.request import FINISHED, Request, RequestStatus
+from proofs.bodies.cast import HOLDS, RUNS, WAITS, cast, give_parts, urgency
+from proofs.bodies.script import PREEMPTS, PREFILLS, Endless, Scripted, expected
 from proofs.harness import Goal, Harness
 from spec.config import Config
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Attention
 
-PREEMPTS = "preempts"
-"""The pool is short for this request: one victim loses its blocks, then the request gets rows."""
-PREFILLS = "prefills"
-"""The request computes prompt, with all that the budget holds but one row."""
 RUNNING_TURNS = (SCHEDULED, PREFILLS, SKIPPED, BLOCKED, PREEMPTS)
 WAITING_TURNS = (SCHEDULED, SKIPPED, BLOCKED, LOADING)
 NUM_REQUESTS = 3
+"""Requests of the pass whose scripts are all played; as many are in the other queues."""
+ORDERS = tuple(permutations(range(2 * NUM_REQUESTS)))
+STRIDE = 277
+"""From one order to the next: all have their turn, and neighbours have little in common."""
+BESIDE_RUNNING = tuple(product(WAITING_TURNS, repeat=NUM_REQUESTS))
+BESIDE_WAITING = tuple(
+    turns for n in range(NUM_REQUESTS + 1) for turns in product(RUNNING_TURNS[:-1], repeat=n)
+)
+"""What the other pass is told meanwhile; after a preemption nobody waits for a turn."""
+ENDS = tuple(status for status in RequestStatus if status in FINISHED)
+SEATS = {"max_num_seqs": 2 * NUM_REQUESTS + 1}
+"""Everybody may run, beside one stream."""
 OTHERWISE: dict[str, Any] = {
     "async_scheduling": False,
     "mamba_align": True,
@@ -39,19 +50,26 @@ OTHERWISE: dict[str, Any] = {
     "long_prefill_token_threshold": 2,
 }
 """Knob → a value other than its default."""
-OTHER_SIZES: dict[str, Any] = {
-    "max_model_len": 48,
-    "max_num_scheduled_tokens": 40,
-    "max_num_batched_tokens": 80,
-    "max_num_seqs": 8,
-    "block_size": 4,
-    "num_gpu_blocks": 48,
-}
-"""The sizes, all at once: a loop has no business with them."""
+OTHER_SIZES: tuple[dict[str, Any], ...] = (
+    {
+        "max_model_len": 9,
+        "max_num_scheduled_tokens": 7,
+        "max_num_batched_tokens": 14,
+        "block_size": 1,
+        "num_gpu_blocks": 18,
+    },
+    {
+        "max_model_len": 4096,
+        "max_num_scheduled_tokens": 8192,
+        "max_num_batched_tokens": 16384,
+        "max_num_seqs": 1024,
+        "block_size": 128,
+        "num_gpu_blocks": 8192,
+    },
+)
+"""The sizes, all at once, small and large: a loop has no business with them."""
 CROWD = 300
 """A pass of this many requests is played too, for loops that count."""
-LATE = 1000
-"""The most urgent request arrives last: priority comes before arrival."""
 
 SERVES = {
     "every running request has its turn": "progress",
@@ -59,216 +77,182 @@ SERVES = {
     "turns in queue order": "progress",
     "nobody overtakes who stops the pass": "progress",
     "queues in order of arrival or urgency": "progress",
+    "admitted requests run last, in order": "progress",
     "the last or the least urgent is preempted": "progress",
     "only priority scheduling withdraws rows": "uniform-decode",
     "no admission after a preemption": "within-budget",
     "the counters advance once per scheduled request": "placeholder-accounting",
+    "the loops change nothing else": "placeholder-accounting",
+    "streams keep their slots": "request-conservation",
     "each request in one queue": "request-conservation",
+    "who ends leaves the others in their places": "request-conservation",
+    "every block is free or held": "block-accounting",
 }
 """What the other bodies rest on → the catalogue id at stake when a loop breaks it."""
 TURNS = {"every running request has its turn", "every waiting request has its turn"}
+Kept = Iterator[tuple[str, bool]]
+"""An entry of ``SERVES``, and whether it was kept."""
 
 
 def passes(h: Harness) -> None:
     """One goal per entry of ``SERVES``: it holds under every script."""
     if h.config.mamba_align:  # the scripts bring their own configurations: one path plays them
         return
-    broken = {name for name, holds in _all_scripts() if not holds}
+    broken = {name for name, holds in all_scripts() if not holds}
     h.goals += [Goal(served, name, name not in broken) for name, served in SERVES.items()]
     h.observe(Attention(h.config, "any", broken.isdisjoint(TURNS), excused=False))
 
 
-def _all_scripts() -> Iterator[tuple[str, bool]]:
+def all_scripts() -> Kept:
+    """Every promise of every script."""
+    serial = count()
     for config in _configs():
-        yield from _arrivals(_Scripted(config, ()) for _ in permutations(range(NUM_REQUESTS)))
-        for order in permutations(range(NUM_REQUESTS)):
-            for turns in product(RUNNING_TURNS, repeat=NUM_REQUESTS):
-                yield from _running_pass(_Scripted(config, turns), order)
-        for turns in product(WAITING_TURNS, repeat=NUM_REQUESTS):
-            for num_holding in range(NUM_REQUESTS + 1):
-                yield from _waiting_pass(_Scripted(config, turns), num_holding)
-    for everyone in ([SCHEDULED] * CROWD, [SKIPPED] * CROWD):
-        yield from _running_pass(_Scripted(Config(), everyone), range(CROWD))
-        yield from _waiting_pass(_Scripted(Config(), everyone), 0, CROWD)
+        for ending in range(3 * NUM_REQUESTS):
+            yield from _ending(config, next(serial), ending)
+        for _ in range(6):
+            yield from _arrivals(config, next(serial))
+        for running in product(RUNNING_TURNS, repeat=NUM_REQUESTS):
+            number = next(serial)
+            beside = BESIDE_RUNNING[number % len(BESIDE_RUNNING)]
+            yield from _script(config, number, running, beside, number % 7 % 4)
+        for num_holding in range(NUM_REQUESTS + 1):
+            for waiting in product(WAITING_TURNS, repeat=NUM_REQUESTS):
+                number = next(serial)
+                beside = BESIDE_WAITING[number % len(BESIDE_WAITING)] if number % 3 else ()
+                yield from _script(config, number, beside, waiting, num_holding)
+    for all_alike in (SCHEDULED, SKIPPED):
+        crowd = [all_alike] * CROWD
+        config = Config.checked(**OTHER_SIZES[-1])
+        yield from _script(config, next(serial), crowd, [SCHEDULED] * 3, 1)
+        yield from _script(config, next(serial), [SCHEDULED] * 3, crowd, CROWD // 2)
 
 
 def _configs() -> Iterator[Config]:
-    """Both orders of service, with each knob once at another value."""
+    """Both orders of service, with each knob once at another value, and the sizes at two."""
     for priority in (False, True):
         one_by_one = ({name: value} for name, value in OTHERWISE.items())
-        for other in ({}, OTHER_SIZES, *one_by_one):
-            yield Config.checked(priority_scheduling=priority, **other)
+        for other in ({}, *OTHER_SIZES, *one_by_one):
+            yield Config.checked(**(SEATS | {"priority_scheduling": priority} | other))
 
 
-class _Scripted(Scheduler):
-    """The model's scheduler with its decisions read from a script; it keeps a diary."""
-
-    def __init__(self, config: Config, turns: Sequence[str]) -> None:
-        super().__init__(config, RECOMMENDED, Quiet())
-        self.turns = iter(turns)
-        self.outcomes: dict[Request, str] = {}
-        """Request → outcome, in the order they had their turns."""
-        self.second_turns = 0
-        self.victims: list[Request] = []
-        self.fair = True
-        """Every victim was the last admitted; under priority scheduling, the least urgent."""
-        self.withdrew = False
-        """A victim had had its turn already."""
-        self.advanced: list[Request] = []
-
-    def try_running(self, step: Step, request: Request) -> str:
-        outcome, rows = next(self.turns, SKIPPED), 1
-        if outcome is PREFILLS:
-            outcome, rows = SCHEDULED, max(step.token_budget - 1, 1)
-            step.prefill_scheduled = True
-        if outcome is PREEMPTS:
-            outcome = SCHEDULED
-            victim = self.lowest_priority()
-            by_urgency = sorted(self.running, key=_urgency)
-            last = (by_urgency if self.config.priority_scheduling else self.running)[-1]
-            self.fair = self.fair and victim is last
-            self.withdrew = self.withdrew or victim in self.outcomes
-            self.victims.append(victim)
-            self.preempt(step, victim)
-            if victim is request:
-                outcome = SKIPPED if self.config.priority_scheduling else BLOCKED
-        if outcome is SCHEDULED:
-            step.running_scheduled = True
-        return self._turn(step, request, outcome, rows)
-
-    def try_waiting(self, step: Step, request: Request) -> str:
-        return self._turn(step, request, next(self.turns, SKIPPED))
-
-    def _turn(self, step: Step, request: Request, outcome: str, rows: int = 1) -> str:
-        self.second_turns += request in self.outcomes
-        self.outcomes[request] = outcome
-        if outcome is SCHEDULED:
-            step.commit(self.config, request, rows, 0)
-        return outcome
-
-    def update_after_schedule(self, step: Step, request: Request, rows: int) -> None:
-        self.advanced.append(request)
-
-
-def _arrivals(schedulers: Iterable[_Scripted]) -> Iterator[tuple[str, bool]]:
-    """Requests enter in every order of urgency."""
-    for scheduler, order in zip(schedulers, permutations(range(NUM_REQUESTS)), strict=True):
-        requests = _requests(order)
-        for request in requests:
-            scheduler.add_request(request)
-        by_urgency = scheduler.config.priority_scheduling
-        expected = sorted(requests, key=_urgency) if by_urgency else requests
-        yield "queues in order of arrival or urgency", scheduler.waiting == expected
-
-
-def _requests(ranks: Iterable[int]) -> list[Request]:
-    """Requests by rank, the most urgent first: by priority, and by arrival where that is equal.
-
-    The most urgent arrives last, and the longer prompts are the more urgent ones.  In turn they are
-    fresh or in the middle of its prompt, resumed, and decoding with drafts and rows in flight.
-    """
-    requests = [
-        Request(
-            f"r{rank}",
-            num_prompt_tokens=LATE - rank,
-            max_tokens=4 + rank % 2,
-            priority=(rank + 1) // 2,
-            arrival_time=LATE + rank if rank < 1 else rank,
-        )
-        for rank in ranks
-    ]
-    for request, rank in zip(requests, ranks, strict=True):
-        if rank % 3:
-            request.num_output_tokens, request.num_in_flight_tokens = 2, 1
-        if rank % 3 == 1:
-            request.num_preemptions = request.num_stale_output_tokens = 1
-            request.status = RequestStatus.PREEMPTED
-        if rank % 3 == 2:
-            request.num_computed_tokens, request.num_spec_tokens = request.num_tokens - 1, 1
-            request.num_output_placeholders = 1
-            request.num_blocks = 2
-    return requests
-
-
-def _urgency(request: Request) -> tuple[int, int]:
-    """Who comes first under priority scheduling, as the engine's documentation has it."""
-    return request.priority, request.arrival_time
-
-
-def _running_pass(scheduler: _Scripted, order: Sequence[int]) -> Iterator[tuple[str, bool]]:
-    """Three running requests; two wait, of which one is more and one less urgent than they."""
-    requests, behind = _requests(order), _requests([-1, len(order)])
-    for request in requests:
-        request.status = RequestStatus.RUNNING
-        request.is_prefill_chunk = request.num_computed_tokens == 0
-    scheduler.num_waiting_for_streaming_input = 1
-    scheduler.running, scheduler.waiting = list(requests), list(behind)
-    output = scheduler.schedule()
-    outcomes, victims = scheduler.outcomes, scheduler.victims
-    turns = [r for r in outcomes if r not in behind]
-    stopped = BLOCKED in [outcomes[r] for r in turns]
-    missed = [r for r in requests if r not in outcomes and r not in victims]
-    yield "every running request has its turn", stopped or not missed
-    yield "turns in queue order", _is_in_order(turns, requests) and scheduler.second_turns == 0
-    yield (
-        "nobody overtakes who stops the pass",
-        _nobody_follows([outcomes[r] for r in turns]),
+def _script(
+    config: Config,
+    serial: int,
+    in_running: Sequence[str],
+    in_waiting: Sequence[str],
+    num_holding: int,
+) -> Kept:
+    """One step: what the running requests are told, then what holders and waiting ones are."""
+    everyone = _in_some_order(serial, len(in_running) + len(in_waiting))
+    first, last = len(in_running), len(in_running) + num_holding
+    queues = _queues(config, serial, everyone[:first], everyone[first:last], everyone[last:])
+    plan = dict(
+        zip((r for queue in queues for r in queue), (*in_running, *in_waiting), strict=True)
     )
-    yield "the last or the least urgent is preempted", scheduler.fair
-    fcfs = not scheduler.config.priority_scheduling
-    left = [r for r in behind if outcomes.get(r) not in (SCHEDULED, LOADING)]
-    expected = [*reversed(victims), *left] if fcfs else sorted([*victims, *left], key=_urgency)
-    yield "queues in order of arrival or urgency", scheduler.waiting == expected
-    yield "only priority scheduling withdraws rows", not (fcfs and scheduler.withdrew)
-    seen = [outcomes[request] for request in behind if request in outcomes]
-    waited = len(seen) == len(behind) or BLOCKED in seen
-    yield "every waiting request has its turn", bool(victims) or waited
-    yield "no admission after a preemption", not (victims and len(turns) < len(outcomes))
-    scheduled = {r for r, outcome in outcomes.items() if outcome is SCHEDULED} - set(victims)
-    given = [share.request for share in output.scheduled]
-    yield (
-        "the counters advance once per scheduled request",
-        scheduler.advanced == given and set(given) == scheduled,
-    )
-    yield "each request in one queue", _is_kept(scheduler, [*requests, *behind])
+    return _step(Scripted(config, plan, *queues, streams=serial % 2))
 
 
-def _waiting_pass(
-    scheduler: _Scripted, num_holding: int, number: int = NUM_REQUESTS
-) -> Iterator[tuple[str, bool]]:
-    """Waiting requests, the first few of which hold KV blocks."""
-    requests = _requests(range(number))
-    scheduler.num_waiting_for_streaming_input = 1
-    for request in requests[:num_holding]:
-        request.status = RequestStatus.WAITING_FOR_REMOTE_KVS
-    scheduler.kv_holding_waiting = requests[:num_holding]
-    scheduler.waiting = requests[num_holding:]
-    scheduler.schedule()
-    outcomes = scheduler.outcomes
-    stopped = BLOCKED in outcomes.values()
-    turns = list(outcomes)
-    yield "every waiting request has its turn", stopped or turns == requests
-    yield "turns in queue order", _is_in_order(turns, requests) and scheduler.second_turns == 0
-    yield "nobody overtakes who stops the pass", _nobody_follows(list(outcomes.values()))
-    admitted = [r for r, outcome in outcomes.items() if outcome is SCHEDULED]
-    holding = [r for r in requests[:num_holding] if r not in admitted]
-    holding += [r for r in requests[num_holding:] if outcomes.get(r) is LOADING]
-    yield (
-        "each request in one queue",
-        _is_kept(scheduler, requests)
-        and scheduler.running == admitted
-        and scheduler.kv_holding_waiting == holding,
-    )
+def _step(scheduler: Scripted) -> Kept:
+    end, diary = expected(scheduler), scheduler.diary
+    behind = {*scheduler.kv_holding_waiting, *scheduler.waiting}
+    try:
+        output = scheduler.schedule()
+    except Endless:
+        yield "turns in queue order", False
+        return
+    turns = diary.turns
+    running, waiting = set(turns) - behind, behind.intersection(turns)
+    yield "every running request has its turn", running.issuperset(end.in_running)
+    yield "every waiting request has its turn", waiting.issuperset(end.in_waiting)
+    in_order = [r for r in (*end.in_running, *end.in_waiting) if r in running or r in waiting]
+    overtakers = running.difference(end.in_running)
+    if diary.victims:
+        yield "no admission after a preemption", not waiting
+    else:
+        overtakers |= waiting.difference(end.in_waiting)
+    yield "nobody overtakes who stops the pass", not overtakers
+    yield "turns in queue order", turns == in_order
+    chosen = diary.victims == end.victims == list(output.preempted_reqs)
+    yield "the last or the least urgent is preempted", chosen
+    by_urgency = scheduler.config.priority_scheduling
+    yield "only priority scheduling withdraws rows", by_urgency or not diary.withdrew
+    kept = scheduler.waiting == end.waiting and scheduler.kv_holding_waiting == end.holding
+    yield "queues in order of arrival or urgency", kept
+    yield "admitted requests run last, in order", scheduler.running == end.running
+    yield "the counters advance once per scheduled request", scheduler.agrees(output)
+    yield "each request in one queue", not scheduler.finished
+    yield from _nothing_else(scheduler)
 
 
-def _is_in_order(some: Sequence[Request], everyone: Sequence[Request]) -> bool:
-    return list(some) == [request for request in everyone if request in some]
+def _arrivals(config: Config, serial: int) -> Kept:
+    """Requests enter in some order of urgency while others run, load and wait."""
+    *new, runs, loads, waits = _in_some_order(serial, 2 * NUM_REQUESTS)
+    queues = _queues(config, serial, [runs], [loads], [waits])
+    scheduler = Scripted(config, {}, *queues, streams=serial % 2)
+    for request in new:
+        scheduler.meet(request)
+        scheduler.add_request(request)
+    by_urgency = scheduler.config.priority_scheduling
+    wanted = sorted([waits, *new], key=urgency) if by_urgency else [waits, *new]
+    yield "queues in order of arrival or urgency", scheduler.waiting == wanted
+    stay = scheduler.running == [runs] and scheduler.kv_holding_waiting == [loads]
+    yield "each request in one queue", stay and not scheduler.finished
+    yield from _nothing_else(scheduler)
 
 
-def _nobody_follows(outcomes: Sequence[str]) -> bool:
-    return BLOCKED not in outcomes[:-1]
+def _ending(config: Config, serial: int, place: int) -> Kept:
+    """One request ends, wherever it is; three are in each queue."""
+    everyone = _in_some_order(serial, 3 * NUM_REQUESTS)
+    parts = (everyone[n : n + NUM_REQUESTS] for n in range(0, len(everyone), NUM_REQUESTS))
+    queues = _queues(config, serial, *parts)
+    scheduler = Scripted(config, {}, *queues, streams=serial % 2)
+    gone = [*queues[0], *queues[1], *queues[2]][place]
+    before = Request("ended before", 1, 1)
+    scheduler.finished = [before]
+    status = ENDS[serial % len(ENDS)]
+    scheduler.leave(gone, status=status, num_blocks=0)
+    scheduler.finish(gone, status)
+    now = scheduler.running, scheduler.kv_holding_waiting, scheduler.waiting
+    stay = [[r for r in queue if r is not gone] for queue in queues] == list(now)
+    yield "who ends leaves the others in their places", stay
+    yield "each request in one queue", scheduler.finished == [before, gone]
+    yield from _nothing_else(scheduler)
 
 
-def _is_kept(scheduler: Scheduler, requests: Collection[Request]) -> bool:
+def _nothing_else(scheduler: Scripted) -> Kept:
     queued = [*scheduler.running, *scheduler.kv_holding_waiting, *scheduler.waiting]
-    return len(queued) == len(requests) and set(queued) == set(requests)
+    queued += [request for request in scheduler.finished if request in scheduler.diary.left]
+    everyone = scheduler.diary.left
+    once = len(queued) == len(everyone) and everyone.keys() == set(queued)
+    yield "each request in one queue", once
+    yield "the loops change nothing else", scheduler.look_around()
+    kept = scheduler.num_waiting_for_streaming_input == scheduler.streams
+    yield "streams keep their slots", kept
+    yield "every block is free or held", scheduler.adds_up()
+
+
+def _in_some_order(serial: int, number: int) -> list[Request]:
+    """So many requests; the ranks of a few have every order in turn."""
+    among = max(number, 2 * NUM_REQUESTS)
+    requests = cast(serial, among)
+    order: Sequence[int] = ORDERS[serial * STRIDE % len(ORDERS)]
+    if number > len(order):
+        order = [(STRIDE * place + serial) % number for place in range(number)]
+    return [requests[rank] for rank in order[:number]]
+
+
+def _queues(
+    config: Config,
+    serial: int,
+    running: list[Request],
+    holding: list[Request],
+    waiting: list[Request],
+) -> tuple[list[Request], list[Request], list[Request]]:
+    """What requests have been through who are in these queues; these are in order of service."""
+    if config.priority_scheduling:
+        holding.sort(key=urgency)
+        waiting.sort(key=urgency)
+    give_parts(running, RUNS, serial)
+    give_parts(holding, HOLDS, serial + 2)
+    give_parts(waiting, WAITS, serial + 5)
+    return running, holding, waiting

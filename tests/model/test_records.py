@@ -44,6 +44,12 @@ def preempted(**counters: int) -> Request:
     return request
 
 
+def empty() -> KVCacheManager:
+    pool = KVCacheManager(CONFIG)
+    pool.num_free_blocks = 0
+    return pool
+
+
 def told(request: Request, step: Step | None = None, **facts: Any) -> Decision:
     """The record of skipping a request in an empty step, but for the facts given."""
     config = facts.pop("config", CONFIG)
@@ -95,10 +101,11 @@ def test_a_waiting_request_lacks_a_slot_blocks_or_output_of_an_earlier_life() ->
     taken = told(preempted(), slots_taken=4)
     assert taken.must_wait and not taken.has_slot
     assert told(preempted(), slots_taken=3).has_slot
-    # One block held, two free: three blocks of 16 tokens can be had.
-    assert not told(preempted(), slots_refused=48).must_wait
-    assert told(preempted(), slots_refused=49).must_wait
-    assert not told(running(), slots_refused=49).must_wait, "it can preempt somebody"
+    # One block of 16 tokens held, none free; it has 20 tokens and can get 3 drafts.
+    for slots, short in ((16, False), (17, True), (23, True), (24, False)):
+        assert told(preempted(), slots_refused=slots, pool=empty()).must_wait == short
+    assert not told(preempted(), slots_refused=23).must_wait, "two blocks are free"
+    assert not told(running(), slots_refused=17, pool=empty()).must_wait, "it can preempt somebody"
 
 
 def test_who_was_preempted_in_this_step_waits_alone_under_priority_scheduling_only() -> None:
@@ -106,9 +113,11 @@ def test_who_was_preempted_in_this_step_waits_alone_under_priority_scheduling_on
     for config, alone in ((CONFIG, False), (urgent, True)):
         victim = preempted()
         step = Step(64, 80, 0, preempted_reqs=[victim])
-        record = told(victim, step, config=config, slots_refused=49)
+        record = told(victim, step, config=config, slots_refused=32, pool=empty())
         assert record.must_wait and not record.from_waiting
         assert record.waits_alone == alone
+        beyond = told(victim, step, config=config, slots_refused=33, pool=empty())
+        assert not beyond.must_wait, "nobody needs more than max_model_len"
 
 
 def test_a_running_request_waits_alone_for_its_output() -> None:

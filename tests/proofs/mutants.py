@@ -234,6 +234,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 BODIES = (
+    "engine-runs",
     "whole-passes",
     "first-decision",
     "arrival",

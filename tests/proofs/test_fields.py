@@ -31,9 +31,10 @@ from proofs.symbolic import Context, Exploration, SymBool, SymInt
 from proofs.verdict import ASYNC, MODES
 
 scripts = import_module("proofs.bodies.passes")
-PLAYED = "whole-passes"
-"""This body runs on integers: a field is arbitrary there when it takes several values."""
-PROVED = frozenset(BODIES) - {PLAYED}
+SCRIPTED, RUNS = frozenset({"whole-passes"}), frozenset({"engine-runs"})
+PLAYED = SCRIPTED | RUNS
+"""These bodies run on integers: a field is arbitrary there when it takes several values."""
+PROVED = frozenset(BODIES) - PLAYED
 PASSES = frozenset({"running-pass", "waiting-pass"})
 NOTHING, ONE = frozenset[str](), frozenset({"Request"})
 """What a container of these holds."""
@@ -120,16 +121,30 @@ FIXED = (
         {True},
         "the decision just taken gave rows; arbitrary while the step decides",
     ),
+    Fixed(SCRIPTED, "Scheduler.diary", {"Diary"}, "it only listens"),
+    Fixed(SCRIPTED, "Scheduler.observer", {None}, "it only listens"),
+    Fixed(RUNS, "Engine.seen", {"Seen"}, "it only listens"),
+    Fixed(RUNS, "Engine.script", {"Script"}, "it only listens"),
+    Fixed(RUNS, "Engine.environment", {"Script"}, "its answers are the script"),
+    Fixed(RUNS, "Scheduler.environment", {"Script"}, "its answers are the script"),
+    Fixed(RUNS, "Scheduler.try_running try_waiting", {"function"}, "counted, so that loops end"),
+    Fixed(RUNS, "Engine.in_flight", {"deque"}, "a new engine"),
     Fixed(
-        frozenset({PLAYED}),
-        "Scheduler.advanced victims outcomes",
+        RUNS,
+        "Scheduler.running waiting kv_holding_waiting finished",
         {NOTHING},
-        "the diary of the script",
+        "a new engine; its own steps fill the queues",
     ),
-    Fixed(frozenset({PLAYED}), "Scheduler.fair", {True}, "the diary of the script"),
-    Fixed(frozenset({PLAYED}), "Scheduler.second_turns withdrew", {0}, "the diary of the script"),
-    Fixed(frozenset({PLAYED}), "Scheduler.observer", {None}, "it only listens"),
-    Fixed(frozenset({PLAYED}), "Scheduler.finished", {NOTHING}, "a pass ends no request"),
+    Fixed(RUNS, "Scheduler.num_waiting_for_streaming_input", {0}, "a new engine has no stream"),
+    Fixed(
+        RUNS,
+        "Request.num_output_tokens num_computed_tokens num_output_placeholders num_spec_tokens"
+        " num_in_flight_tokens num_stale_output_tokens num_preemptions num_blocks"
+        " is_prefill_chunk",
+        {0},
+        "a new request; its own steps move the counters",
+    ),
+    Fixed(RUNS, STATUS, {RequestStatus.WAITING}, "a new request waits"),
 )
 
 
@@ -220,7 +235,7 @@ def _told(value: Any) -> Any:
 def seen_in(body: str) -> Seen:
     """What the fields hold when the model's code comes to them, over all paths of one body."""
     watch = Watch()
-    for mode in MODES if body in PROVED else (ASYNC,):  # a script plays the same in both
+    for mode in MODES if body not in SCRIPTED else (ASYNC,):  # scripts are the same in both
 
         def run(context: Context, mode: str = mode) -> list[Goal]:
             start = Harness(context, RECOMMENDED, mode == ASYNC, SERVES)

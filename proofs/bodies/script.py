@@ -1,0 +1,262 @@
+"""The model's scheduler with its decisions read from a script, and what the script should come to.
+
+The script does to a request what the bodies under proof may do to it, and remembers every field as
+it leaves it: whatever differs the next time anybody looks, a loop did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
+
+from model.environment import Quiet
+from model.policies import RECOMMENDED
+from model.request import Request, RequestStatus
+from model.scheduler import Scheduler
+from model.step import SchedulerOutput, Step
+from proofs.bodies.cast import urgency
+from spec.config import Config
+from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED
+
+PREEMPTS = "preempts"
+"""The pool is short for this request: one victim loses its blocks, then the request gets rows."""
+PREFILLS = "prefills"
+"""The request computes prompt, with all that the budget holds but a row for each of the others."""
+GIVES_ROWS = frozenset({SCHEDULED, PREFILLS, PREEMPTS})
+Plan = Mapping[Request, str]
+"""What each request is told when it has its turn."""
+Share = tuple[Request, int, int, bool]
+"""A request with its rows, its drafts, and whether these are padding."""
+
+_fields = attrgetter(*Request.__slots__)
+_kept_by_a_preemption = attrgetter(
+    *("request_id", "priority", "arrival_time", "num_prompt_tokens", "max_tokens"),
+    *("num_output_tokens", "num_in_flight_tokens", "is_prefill_chunk"),
+)
+_of_step = attrgetter(
+    "token_budget", "input_budget", "threshold", "running_scheduled", "prefill_scheduled"
+)
+
+
+class Endless(Exception):
+    """A loop asks again and again."""
+
+
+@dataclass(slots=True)
+class Diary:
+    """What happened while a script was read."""
+
+    turns: list[Request] = field(default_factory=list)
+    victims: list[Request] = field(default_factory=list)
+    shares: dict[Request, Share] = field(default_factory=dict)
+    """What the script gave and no preemption took back, in order."""
+    advanced: list[tuple[Request, int]] = field(default_factory=list)
+    left: dict[Request, Any] = field(default_factory=dict)
+    """Request → its fields as the script left them."""
+    step_left: Any = None
+    given: tuple[Any, ...] = ()
+    """What the scheduler was made of."""
+    may_get_rows: int = 0
+    """Requests that are still to have their turn, and rows."""
+    withdrew: bool = False
+    """A victim had had its turn already."""
+    untouched: bool = True
+    """Whenever the script looked, everything was as it had left it."""
+
+
+class Scripted(Scheduler):
+    """The model's loops and queues around decisions read from a script."""
+
+    def __init__(
+        self,
+        config: Config,
+        plan: Plan,
+        running: Sequence[Request],
+        holding: Sequence[Request],
+        waiting: Sequence[Request],
+        streams: int,
+    ) -> None:
+        super().__init__(config, RECOMMENDED, Quiet())
+        self.plan, self.streams, self.diary = plan, streams, Diary()
+        self.running, self.waiting = list(running), list(waiting)
+        self.kv_holding_waiting = list(holding)
+        self.num_waiting_for_streaming_input = streams
+        everyone = [*running, *holding, *waiting]
+        self.kv_cache_manager.num_free_blocks -= sum(r.num_blocks for r in everyone)
+        self.diary.left = {request: _fields(request) for request in everyone}
+        self.diary.given = config, self.policy, self.environment, self.observer
+        self.diary.may_get_rows = sum(plan[r] in GIVES_ROWS for r in everyone if r in plan)
+
+    # -- what the loops call ------------------------------------------------------------------
+
+    def begin_step(self) -> Step:
+        step = super().begin_step()
+        self.diary.step_left = _of_step(step)
+        return step
+
+    def try_running(self, step: Step, request: Request) -> str:
+        outcome = self._turn(step, request)
+        if outcome is PREEMPTS:
+            victim = self.lowest_priority()
+            self.diary.withdrew |= victim in self.diary.turns and victim is not request
+            self.preempt(step, victim)
+            outcome = SCHEDULED
+            if victim is request:
+                outcome = SKIPPED if self.config.priority_scheduling else BLOCKED
+        if outcome in GIVES_ROWS:
+            step.running_scheduled = True
+            step.prefill_scheduled |= outcome is PREFILLS
+            self._give(step, request, outcome is PREFILLS, False)
+            outcome = SCHEDULED
+        self._leave(step, request)
+        return outcome
+
+    def try_waiting(self, step: Step, request: Request) -> str:
+        outcome = self._turn(step, request)
+        if outcome is SCHEDULED:
+            request.status = RequestStatus.RUNNING
+            request.num_computed_tokens = request.num_tokens - 1
+            self._give(step, request, False, step.running_scheduled)
+        if outcome is LOADING:
+            request.status = RequestStatus.WAITING_FOR_REMOTE_KVS
+            request.num_computed_tokens = request.num_tokens
+            self.kv_cache_manager.allocate_slots(
+                request, self.config.block_size * (request.num_blocks + 1)
+            )
+        self._leave(step, request)
+        return outcome
+
+    def preempt(self, step: Step, victim: Request) -> None:
+        self.look(victim)
+        kept = _kept_by_a_preemption(victim)
+        super().preempt(step, victim)
+        self.diary.untouched &= kept == _kept_by_a_preemption(victim)
+        self.diary.victims.append(victim)
+        self.diary.shares.pop(victim, None)
+        self._leave(step, victim)
+
+    def update_after_schedule(self, step: Step, request: Request, rows: int) -> None:
+        self.diary.untouched &= _of_step(step) == self.diary.step_left
+        self.look(request)
+        request.is_prefill_chunk = not request.is_prefill_chunk
+        self.diary.advanced.append((request, rows))
+        self._leave(step, request)
+
+    # -- the diary ----------------------------------------------------------------------------
+
+    def meet(self, request: Request) -> None:
+        """Remember a request that is about to enter."""
+        self.diary.left[request] = _fields(request)
+
+    def leave(self, request: Request, **fields: Any) -> None:
+        """Remember a request that is about to end with these fields, and all others as they are."""
+        known = zip(Request.__slots__, self.diary.left[request], strict=True)
+        self.diary.left[request] = tuple(fields.get(name, value) for name, value in known)
+
+    def look(self, request: Request) -> None:
+        """Note whether anybody changed a request since the script left it."""
+        self.diary.untouched &= _fields(request) == self.diary.left.get(request)
+
+    def look_around(self) -> bool:
+        """Whether everybody, and all that never changes, is as the script left it."""
+        for request in self.diary.left:
+            self.look(request)
+        now = self.config, self.policy, self.environment, self.observer
+        same = all(a is b for a, b in zip(now, self.diary.given, strict=True))
+        return self.diary.untouched and same
+
+    def adds_up(self) -> bool:
+        """Whether every block is free or held by a request that has not ended."""
+        held = sum(request.num_blocks for request in self.diary.left)
+        return self.kv_cache_manager.num_free_blocks + held == self.config.num_gpu_blocks
+
+    def agrees(self, output: SchedulerOutput) -> bool:
+        """Whether the runner is told what the script gave, after the counters advanced for it."""
+        told = [
+            (s.request, s.num_scheduled_tokens, s.num_draft_tokens, s.padded)
+            for s in output.scheduled
+        ]
+        samples = all(s.samples is not s.request.is_prefill_chunk for s in output.scheduled)
+        given = list(self.diary.shares.values())
+        advanced = [(request, rows) for request, rows, _, _ in given]
+        return samples and told == given and self.diary.advanced == advanced
+
+    def _turn(self, step: Step, request: Request) -> str:
+        diary = self.diary
+        diary.turns.append(request)
+        if len(diary.turns) > 2 * len(diary.left):
+            raise Endless
+        diary.untouched &= _of_step(step) == diary.step_left
+        self.look(request)
+        outcome = self.plan.get(request, SKIPPED)
+        self.diary.may_get_rows -= outcome in GIVES_ROWS
+        return outcome
+
+    def _give(self, step: Step, request: Request, most: bool, padded: bool) -> None:
+        slots = self.config.draft_slots
+        room = min(step.token_budget, step.input_budget - slots)
+        rows = max(room - self.diary.may_get_rows * (1 + slots), 1) if most else 1
+        drafts = request.num_spec_tokens + padded
+        step.commit(self.config, request, rows, drafts, padded)
+        self.diary.shares[request] = request, rows, drafts, padded
+
+    def _leave(self, step: Step, request: Request) -> None:
+        self.diary.left[request] = _fields(request)
+        self.diary.step_left = _of_step(step)
+
+
+# -- what it should come to -----------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Expected:
+    """Turns, victims and queues, told without a loop that looks after its own index."""
+
+    in_running: list[Request] = field(default_factory=list)
+    in_waiting: list[Request] = field(default_factory=list)
+    """The turns of each pass."""
+    victims: list[Request] = field(default_factory=list)
+    running: list[Request] = field(default_factory=list)
+    holding: list[Request] = field(default_factory=list)
+    waiting: list[Request] = field(default_factory=list)
+
+
+def expected(scheduler: Scripted) -> Expected:
+    """What one step makes of the queues of ``scheduler``; call it before."""
+    plan, by_urgency = scheduler.plan, scheduler.config.priority_scheduling
+    running, holding = list(scheduler.running), list(scheduler.kv_holding_waiting)
+    waiting, end = list(scheduler.waiting), Expected()
+    for request in scheduler.running:
+        if request in end.victims:
+            continue
+        end.in_running.append(request)
+        outcome = plan.get(request, SKIPPED)
+        if outcome is PREEMPTS:
+            victim = max(running, key=urgency) if by_urgency else running[-1]
+            running.remove(victim)
+            end.victims.append(victim)
+            if victim is request and not by_urgency:
+                outcome = BLOCKED
+        if outcome is BLOCKED:
+            break
+    if not end.victims:
+        for request in (*holding, *waiting):
+            end.in_waiting.append(request)
+            outcome = plan.get(request, SKIPPED)
+            if outcome is BLOCKED:
+                break
+            if outcome is SCHEDULED:
+                running.append(request)
+            if outcome is LOADING and request in waiting:
+                waiting.remove(request)
+                holding.append(request)
+    gone = frozenset(running)
+    waiting = [*reversed(end.victims), *(r for r in waiting if r not in gone)]
+    holding = [r for r in holding if r not in gone]
+    if by_urgency:
+        waiting.sort(key=urgency)
+        holding.sort(key=urgency)
+    end.running, end.holding, end.waiting = running, holding, waiting
+    return end

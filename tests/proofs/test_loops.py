@@ -1,0 +1,296 @@
+"""The loops and the engine are bound: each small break of them breaks the promise it should."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+import model.scheduler
+from model.engine import Engine
+from model.scheduler import Scheduler
+
+passes = import_module("proofs.bodies.passes")
+runs = import_module("proofs.bodies.engine_runs")
+
+
+def broken_in_passes() -> set[str]:
+    """The promises that some script breaks."""
+    return {name for name, holds in passes.all_scripts() if not holds}
+
+
+def broken_in_runs() -> set[str]:
+    """The promises that some run breaks."""
+    return {name for async_ in (True, False) for name, holds in runs.all_runs(async_) if not holds}
+
+
+def edited(method: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
+    """A function of the model with one text in it replaced, in its own module."""
+    source = textwrap.dedent(inspect.getsource(method))
+    assert source.count(old) == 1, f"{method.__qualname__} has {source.count(old)} of {old!r}"
+    module, made = inspect.getmodule(method), dict[str, Any]()
+    code = "from __future__ import annotations\n" + source.replace(old, new)
+    exec(compile(code, method.__qualname__, "exec"), vars(module), made)
+    result: Callable[..., Any] = made[method.__name__]
+    return result
+
+
+RUN, ASKED = "self.schedule_running(step)", "self.try_waiting(step, request)"
+RUNS, ENQUEUED = "self.running.append(request)", "self._enqueue(self.kv_holding_waiting, request)"
+RESUMED = "request.num_preemptions > 0"
+LOADING = "request.status is RequestStatus.WAITING_FOR_REMOTE_KVS"
+PREEMPTED = "request.status is RequestStatus.PREEMPTED"
+NO_STREAM = "self.num_waiting_for_streaming_input = 0"
+BOTH = "(self.kv_holding_waiting, self.waiting)"
+QUEUES = "queues in order of arrival or urgency"
+TURN = "every waiting request has its turn"
+ADMITTED = "admitted requests run last, in order"
+VICTIM = "the last or the least urgent is preempted"
+ELSE = "the loops change nothing else"
+STREAMS = "streams keep their slots"
+LOOP, ENQUEUE = "schedule_waiting", "_enqueue"
+
+
+@pytest.mark.parametrize(
+    ("method", "old", "new", "promise"),
+    [
+        # One order of service only.
+        (LOOP, "queue in (self", "queue in (self.waiting.sort(key=urgency) or self", QUEUES),
+        (
+            LOOP,
+            "queue in (self",
+            "queue in (self.waiting.sort(key=lambda r: -r.num_prompt_tokens) or self",
+            QUEUES,
+        ),
+        (LOOP, ENQUEUED, "self.kv_holding_waiting.append(request)", QUEUES),
+        (ENQUEUE, "priority_scheduling:", f"priority_scheduling and not {LOADING}:", QUEUES),
+        # Running requests beside those that hold KV, load or resume.
+        (LOOP, ASKED, f"SKIPPED if {RESUMED} and step.running_scheduled else {ASKED}", TURN),
+        (LOOP, ASKED, f"SKIPPED if {LOADING} and self.running else {ASKED}", TURN),
+        (LOOP, ASKED, f"SKIPPED if {PREEMPTED} else {ASKED}", TURN),
+        (LOOP, BOTH, f"((self.waiting,) if self.running else {BOTH})", TURN),
+        (
+            LOOP,
+            "queue is self.waiting",
+            "queue is self.waiting and not step.running_scheduled",
+            QUEUES,
+        ),
+        (
+            LOOP,
+            RUNS,
+            "self.running.insert(0 if step.running_scheduled else len(self.running), request)",
+            ADMITTED,
+        ),
+        # Ties.
+        (
+            "lowest_priority",
+            "key=urgency",
+            "key=lambda r: (r.priority, r.num_computed_tokens)",
+            VICTIM,
+        ),
+        (
+            "lowest_priority",
+            "key=urgency",
+            "key=lambda r: (r.priority, -r.num_preemptions)",
+            VICTIM,
+        ),
+        # What no loop has a business with.
+        (LOOP, ENQUEUED, f"{ENQUEUED}; request.num_computed_tokens = 0", ELSE),
+        (LOOP, RUNS, f"{RUNS}; request.num_output_tokens = 0", ELSE),
+        (LOOP, RUNS, f"{RUNS}; request.priority = 0", ELSE),
+        (
+            "schedule_running",
+            "self.try_running(step, request)",
+            "self.try_running(step, request); step.token_budget += 1",
+            ELSE,
+        ),
+        (
+            "preempt",
+            "victim.num_spec_tokens = 0",
+            "victim.num_spec_tokens = victim.num_output_tokens = 0",
+            ELSE,
+        ),
+        ("begin_step", "return", f"{NO_STREAM}; return", STREAMS),
+        ("schedule", RUN, f"{RUN}; {NO_STREAM}", STREAMS),
+        # Sizes.
+        (
+            LOOP,
+            BOTH,
+            f"{BOTH} * (self.config.max_num_scheduled_tokens >= 32 or not self.running)",
+            TURN,
+        ),
+        (LOOP, BOTH, f"{BOTH} * (self.config.max_num_seqs <= 512 or not self.running)", TURN),
+        # Ends and arrivals among others.
+        (
+            "finish",
+            "queue.remove(request)",
+            "queue[queue.index(request)] = queue[-1]; queue.pop()",
+            "who ends leaves the others in their places",
+        ),
+        (
+            "finish",
+            "self.kv_cache_manager.free(request)",
+            "request.num_blocks = 0",
+            "every block is free or held",
+        ),
+        (
+            "finish",
+            "self.finished.append(request)",
+            "self.finished.insert(0, request)",
+            "each request in one queue",
+        ),
+        (
+            "add_request",
+            "self._enqueue(self.waiting, request)",
+            "self._enqueue(self.kv_holding_waiting or self.waiting, request)",
+            QUEUES,
+        ),
+        # Loops.
+        ("schedule_running", "step.index += 1", "step.index += 0", "turns in queue order"),
+        (
+            "schedule_running",
+            "if outcome is BLOCKED:",
+            "if outcome is not SCHEDULED:",
+            "every running request has its turn",
+        ),
+        (LOOP, "return", "break", "nobody overtakes who stops the pass"),
+        ("schedule", "if not step.preempted_reqs", "if True", "no admission after a preemption"),
+        (
+            "lowest_priority",
+            "self.running[-1]",
+            "self.running[0]",
+            "only priority scheduling withdraws rows",
+        ),
+        (
+            "schedule",
+            "self.update_after_schedule(step, request, rows)",
+            "self.update_after_schedule(step, request, 1)",
+            "the counters advance once per scheduled request",
+        ),
+    ],
+)
+def test_a_broken_loop_is_noticed(
+    method: str, old: str, new: str, promise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Scheduler, method, edited(getattr(Scheduler, method), old, new))
+    assert promise in broken_in_passes()
+
+
+def test_urgency_without_the_sign_of_the_priority_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    key = edited(model.scheduler.urgency, "request.priority", "abs(request.priority)")
+    monkeypatch.setattr(model.scheduler, "urgency", key)
+    assert {QUEUES, VICTIM} <= broken_in_passes()
+
+
+@pytest.mark.parametrize(
+    ("method", "old", "new", "promise"),
+    [
+        ("abort", "if not request.is_finished:", "if True:", "each request ends once"),
+        (
+            "abort",
+            "if not request.is_finished:",
+            "if request.is_finished:",
+            "who is aborted leaves at once, and alone",
+        ),
+        (
+            "abort",
+            "FINISHED_ABORTED",
+            "FINISHED_STOPPED",
+            "a request ends where its stop token or its length says",
+        ),
+        (
+            "book",
+            "if is_finished and not was_finished",
+            "if request.status is RequestStatus.FINISHED_LENGTH_CAPPED and not was_finished",
+            "every request ends",
+        ),
+        (
+            "book",
+            "in output.scheduled:",
+            "in output.scheduled[:2]:",
+            "rows in flight are those of steps not booked",
+        ),
+        (
+            "book",
+            "if not config.async_scheduling and",
+            "if",
+            "each share is booked with its own sample and drafts",
+        ),
+        (
+            "book",
+            "share.samples and not was_finished",
+            "share.samples and not was_finished and not request.num_stale_output_tokens",
+            "each share is booked with its own sample and drafts",
+        ),
+        (
+            "book",
+            "book_counters(config, share, sample)",
+            "book_counters(config, share, sample); request.num_output_tokens += 1",
+            "a request gets the tokens that were returned for it",
+        ),
+        (
+            "step",
+            "(self.max_in_flight if output.scheduled else 0)",
+            "self.max_in_flight",
+            "steps are booked once, oldest first",
+        ),
+        (
+            "step",
+            "if output.scheduled:",
+            "if output.scheduled and not output.preempted_reqs:",
+            "steps are booked once, oldest first",
+        ),
+        ("step", "popleft", "pop", "steps are booked once, oldest first"),
+        (
+            "step",
+            "(self.max_in_flight if",
+            "(self.max_in_flight + 1 if",
+            "no more steps in flight than the mode allows",
+        ),
+        (
+            "__init__",
+            "Scheduler(config,",
+            "Scheduler(Config(),",
+            "a new engine is empty and as configured",
+        ),
+    ],
+)
+def test_a_broken_engine_is_noticed(
+    method: str, old: str, new: str, promise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Engine, method, edited(getattr(Engine, method), old, new))
+    assert promise in broken_in_runs()
+
+
+@pytest.mark.parametrize("says", [lambda scheduler: scheduler.running, lambda _: True])
+def test_an_engine_that_miscounts_its_work_is_noticed(
+    says: Callable[[Scheduler], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = property(lambda self: bool(says(self.scheduler)))
+    monkeypatch.setattr(Engine, "has_unfinished_requests", work)
+    assert "an engine with work left says so" in broken_in_runs()
+
+
+def test_an_ended_request_that_keeps_its_blocks_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    method = edited(Scheduler.finish, "self.kv_cache_manager.free(request)", "pass")
+    monkeypatch.setattr(Scheduler, "finish", method)
+    assert "every block comes back" in broken_in_runs()
+
+
+def test_nothing_is_broken_and_every_promise_is_due() -> None:
+    for module, kept in (
+        (passes, passes.all_scripts()),
+        (runs, runs.all_runs(True)),
+        (runs, runs.all_runs(False)),
+    ):
+        names = dict(kept)
+        assert names.keys() == module.SERVES.keys()
+    assert not broken_in_passes() | broken_in_runs()
