@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
+from operator import attrgetter
 from typing import Any
 
 from model.policies import RECOMMENDED
@@ -51,18 +52,34 @@ ABORTED = (
 )
 """What the aborted request is doing; it is aborted as soon as somebody is seen doing that."""
 
+CLIENTS = (
+    ("ends by max_tokens", 3, 6, 1, 0),
+    ("ends by its stop token", 5, 8, 1, 1),
+    ("ends by max_model_len", 4, 20, 2, 2),
+    ("comes late", 2, 5, -1, 3),
+)
+"""Names, prompts, most output tokens, priorities and arrivals."""
+asked_for = attrgetter("request_id", "num_prompt_tokens", "max_tokens", "priority", "arrival_time")
+FRESH = frozenset(Request.__slots__) - {
+    *("request_id", "num_prompt_tokens", "max_tokens", "priority", "arrival_time", "status")
+}
+"""What is 0 of a new request."""
+
 SERVES = {
     "a new engine is empty and as configured": "request-conservation",
     "steps are booked once, oldest first": "placeholder-accounting",
     "no more steps in flight than the mode allows": "placeholder-accounting",
     "rows in flight are those of steps not booked": "placeholder-accounting",
     "each share is booked with its own sample and drafts": "placeholder-accounting",
+    "the last or the least urgent is preempted": "progress",
+    "who stays in a queue keeps the order": "progress",
     "every request ends": "progress",
     "an engine with work left says so": "progress",
     "a request gets the tokens that were returned for it": "progress",
     "a request ends where its stop token or its length says": "length-capped-finish",
     "who is aborted leaves at once, and alone": "request-conservation",
     "each request ends once": "request-conservation",
+    "a request is what the client asked for": "request-conservation",
     "every block comes back": "block-accounting",
 }
 """What the other bodies rest on → the catalogue id at stake when the engine breaks it."""
@@ -101,12 +118,7 @@ class _Run:
         self.config = config
         self.aborted = aborted
         self.gone: Request | None = None
-        self.requests = [
-            Request("ends by max_tokens", 3, 6, 1, 0),
-            Request("ends by its stop token", 5, 8, 1, 1),
-            Request("ends by max_model_len", 4, 20, 2, 2),
-            Request("comes late", 2, 5, -1, 3),
-        ]
+        self.requests = [Request(*client) for client in CLIENTS]
         _, stops, loads, _ = self.requests
         self.script = Script(config, {stops: 3}, {loads})
         records: list[object] = []
@@ -116,6 +128,8 @@ class _Run:
     def play(self) -> Kept:
         engine = self.engine
         yield "a new engine is empty and as configured", self._is_new()
+        fresh = all(not getattr(request, name) for request in self.requests for name in FRESH)
+        yield "a request is what the client asked for", fresh
         for request in self.requests[:-1]:
             engine.add_request(request)
         for number in range(MOST_STEPS):
@@ -128,12 +142,21 @@ class _Run:
             yield "an engine with work left says so", works
             if not left and not engine.seen.open_shares():
                 break
+            before = [list(queue) for queue in self._queues()]
             try:
                 engine.step()
             except Endless:
                 break
+            yield "who stays in a queue keeps the order", self._in_order(before)
             yield from self._after_a_step()
         yield from self._at_the_end()
+
+    def _in_order(self, before: Sequence[list[Request]]) -> bool:
+        """Whether those who were in a queue before and still are have not changed places."""
+        return all(
+            [r for r in old if r in new] == [r for r in new if r in old]
+            for old, new in zip(before, self._queues(), strict=True)
+        )
 
     def _is_new(self) -> bool:
         engine, scheduler = self.engine, self.engine.scheduler
@@ -185,6 +208,12 @@ class _Run:
         agree = all(request.num_in_flight_tokens == rows[request] for request in self.requests)
         yield "rows in flight are those of steps not booked", agree
         yield "each share is booked with its own sample and drafts", engine.seen.own_answers
+        yield "the last or the least urgent is preempted", engine.seen.fair
+        asked = all(
+            asked_for(request) == client
+            for request, client in zip(self.requests, CLIENTS, strict=True)
+        )
+        yield "a request is what the client asked for", asked
 
     def _at_the_end(self) -> Kept:
         engine, scheduler = self.engine, self.engine.scheduler

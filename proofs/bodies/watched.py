@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from model.engine import Engine, Recorder
 from model.environment import Sample
 from model.policies import RECOMMENDED
 from model.request import Request
 from model.step import Scheduled, SchedulerOutput, Step
+from proofs.bodies.cast import urgency
 from proofs.bodies.script import Endless
 from spec.config import Config
 
@@ -80,6 +82,8 @@ class Seen:
     booked: list[SchedulerOutput] = field(default_factory=list)
     own_answers: bool = True
     """Every share was booked with what was answered for it."""
+    fair: bool = True
+    """Every victim was the last admitted; under priority scheduling, the least urgent."""
     turns: int = 0
     """Of all requests in all passes."""
 
@@ -96,8 +100,28 @@ class Watched(Engine):
     def __init__(self, config: Config, script: Script, record: Recorder | None) -> None:
         super().__init__(config, RECOMMENDED, script, record)
         self.script, self.seen = script, Seen()
-        for turn in ("try_running", "try_waiting"):
-            setattr(self.scheduler, turn, self._counted(getattr(self.scheduler, turn)))
+        for name, wrap in self._wraps().items():
+            setattr(self.scheduler, name, wrap(getattr(self.scheduler, name)))
+
+    def _wraps(self) -> dict[str, Callable[[Any], Any]]:
+        """What is put around methods of the scheduler."""
+        return {
+            "try_running": self._counted,
+            "try_waiting": self._counted,
+            "preempt": self._judged,
+        }
+
+    def _judged(self, preempt: Callable[[Step, Request], None]) -> Callable[..., None]:
+        """A preemption, and whether it takes the right one."""
+
+        def judged(step: Step, victim: Request) -> None:
+            running = self.scheduler.running
+            by_urgency = self.config.priority_scheduling
+            due = max(running, key=urgency) if by_urgency else running[-1]
+            self.seen.fair &= victim is due
+            preempt(step, victim)
+
+        return judged
 
     def _counted(self, take_turn: Callable[[Step, Request], str]) -> Callable[..., str]:
         """A loop body that is asked only so often: a loop without end is a broken promise."""

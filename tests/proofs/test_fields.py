@@ -127,7 +127,7 @@ FIXED = (
     Fixed(RUNS, "Engine.script", {"Script"}, "it only listens"),
     Fixed(RUNS, "Engine.environment", {"Script"}, "its answers are the script"),
     Fixed(RUNS, "Scheduler.environment", {"Script"}, "its answers are the script"),
-    Fixed(RUNS, "Scheduler.try_running try_waiting", {"function"}, "counted, so that loops end"),
+    Fixed(RUNS, "Scheduler.try_running try_waiting preempt", {"function"}, "counted, listens"),
     Fixed(RUNS, "Engine.in_flight", {"deque"}, "a new engine"),
     Fixed(
         RUNS,

@@ -51,6 +51,11 @@ TURN = "every waiting request has its turn"
 ADMITTED = "admitted requests run last, in order"
 VICTIM = "the last or the least urgent is preempted"
 ELSE = "the loops change nothing else"
+CLIENT, ORDER = "a request is what the client asked for", "who stays in a queue keeps the order"
+ENDS = "a request ends where its stop token or its length says"
+IN_FLIGHT = "rows in flight are those of steps not booked"
+OWN = "each share is booked with its own sample and drafts"
+ONCE, FEW = "steps are booked once, oldest first", "no more steps in flight than the mode allows"
 STREAMS = "streams keep their slots"
 LOOP, ENQUEUE = "schedule_waiting", "_enqueue"
 
@@ -198,35 +203,20 @@ def test_urgency_without_the_sign_of_the_priority_is_noticed(
             "if request.is_finished:",
             "who is aborted leaves at once, and alone",
         ),
-        (
-            "abort",
-            "FINISHED_ABORTED",
-            "FINISHED_STOPPED",
-            "a request ends where its stop token or its length says",
-        ),
+        ("abort", "FINISHED_ABORTED", "FINISHED_STOPPED", ENDS),
         (
             "book",
             "if is_finished and not was_finished",
             "if request.status is RequestStatus.FINISHED_LENGTH_CAPPED and not was_finished",
             "every request ends",
         ),
-        (
-            "book",
-            "in output.scheduled:",
-            "in output.scheduled[:2]:",
-            "rows in flight are those of steps not booked",
-        ),
-        (
-            "book",
-            "if not config.async_scheduling and",
-            "if",
-            "each share is booked with its own sample and drafts",
-        ),
+        ("book", "in output.scheduled:", "in output.scheduled[:2]:", IN_FLIGHT),
+        ("book", "if not config.async_scheduling and", "if", OWN),
         (
             "book",
             "share.samples and not was_finished",
             "share.samples and not was_finished and not request.num_stale_output_tokens",
-            "each share is booked with its own sample and drafts",
+            OWN,
         ),
         (
             "book",
@@ -234,25 +224,15 @@ def test_urgency_without_the_sign_of_the_priority_is_noticed(
             "book_counters(config, share, sample); request.num_output_tokens += 1",
             "a request gets the tokens that were returned for it",
         ),
-        (
-            "step",
-            "(self.max_in_flight if output.scheduled else 0)",
-            "self.max_in_flight",
-            "steps are booked once, oldest first",
-        ),
+        ("step", "(self.max_in_flight if output.scheduled else 0)", "self.max_in_flight", ONCE),
         (
             "step",
             "if output.scheduled:",
             "if output.scheduled and not output.preempted_reqs:",
-            "steps are booked once, oldest first",
+            ONCE,
         ),
-        ("step", "popleft", "pop", "steps are booked once, oldest first"),
-        (
-            "step",
-            "(self.max_in_flight if",
-            "(self.max_in_flight + 1 if",
-            "no more steps in flight than the mode allows",
-        ),
+        ("step", "popleft", "pop", ONCE),
+        ("step", "(self.max_in_flight if", "(self.max_in_flight + 1 if", FEW),
         (
             "__init__",
             "Scheduler(config,",
@@ -283,6 +263,21 @@ def test_an_ended_request_that_keeps_its_blocks_is_noticed(
     method = edited(Scheduler.finish, "self.kv_cache_manager.free(request)", "pass")
     monkeypatch.setattr(Scheduler, "finish", method)
     assert "every block comes back" in broken_in_runs()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "promise"),
+    [
+        ("self.lowest_priority()", "self.running[0]", VICTIM),
+        ("request.num_spec_tokens = 0", "request.priority = 0", CLIENT),
+        ("return SCHEDULED", "self.running.reverse(); return SCHEDULED", ORDER),
+    ],
+)
+def test_a_broken_decision_is_noticed_in_runs(
+    old: str, new: str, promise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Scheduler, "try_running", edited(Scheduler.try_running, old, new))
+    assert promise in broken_in_runs()
 
 
 def test_nothing_is_broken_and_every_promise_is_due() -> None:
