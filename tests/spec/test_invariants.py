@@ -517,6 +517,32 @@ JUST_NOT_WAIVED = {
 }
 
 
+def _decode(num_computed_tokens: int = 19, **knobs: Any) -> Decision:
+    """A decode of the waiting pass under other knobs."""
+    config = replace(CONFIG, **knobs)
+    return replace(
+        DECODE, config=config, from_waiting=True, num_computed_tokens=num_computed_tokens
+    )
+
+
+ON_BOTH_SIDES = (
+    # M = 4 sequences of 1 + K = 4 rows and D = 2 slots each
+    ("small-budget", True, _decode(draft_slots=2, max_num_batched_tokens=23)),
+    ("small-budget", False, _decode(draft_slots=2, max_num_batched_tokens=24)),
+    ("small-threshold", True, _decode(long_prefill_token_threshold=1)),
+    ("small-threshold", False, _decode(long_prefill_token_threshold=0)),
+    # blocks of 16 tokens: only a start inside one can be clipped
+    ("mamba-clip", True, _decode(17, mamba_align=True, num_spec_tokens=15)),
+    ("mamba-clip", False, _decode(16, mamba_align=True, num_spec_tokens=16)),
+)
+
+
+@pytest.mark.parametrize(("name", "applies", "decided"), ON_BOTH_SIDES)
+def test_a_waiver_on_both_sides(name: str, applies: bool, decided: Decision) -> None:
+    (waiver,) = (waiver for waiver in WAIVERS if waiver.id == name)
+    assert bool(waiver.applies(decided)) is applies
+
+
 @pytest.mark.parametrize("waiver", WAIVERS, ids=lambda waiver: str(waiver.id))
 def test_a_waiver_applies_exactly_from_its_boundary_on(waiver: Any) -> None:
     assert waiver.applies(WAIVED[waiver.id])
