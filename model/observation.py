@@ -11,7 +11,7 @@ from model.request import Request, RequestStatus
 from model.step import Step
 from spec.config import Config
 from spec.excuses import admits_prefill, ends_in_flight, waits_for_output
-from spec.logic import all_of, any_of, ceil_div, min, not_
+from spec.logic import all_of, any_of, ceil_div, ite, min, not_
 from spec.records import Advance, Decision
 
 
@@ -57,7 +57,10 @@ def decision(
     slots_free = slots_taken < config.max_num_seqs
     must_wait = _must_wait(config, request, slots_free)
     # A preemption has reset what the request had in flight; then the longest it can get will do.
-    most = request.num_tokens + config.num_spec_tokens if from_waiting else config.max_model_len
+    most = config.max_model_len
+    if from_waiting:
+        left = request.num_tokens - computed
+        most = computed + ite(left == 1, 1 + config.num_spec_tokens, left)
     return Decision(
         config=config,
         request_id=request.request_id,

@@ -25,9 +25,39 @@ class Crowd(list[Any]):
     def __init__(self, context: Context, shown: Iterable[Any] = (), others: Any = 0) -> None:
         super().__init__(shown)
         self._context, self._others = context, others
+        self._positions: list[tuple[Any, Any]] = []
+        self._witnesses: tuple[object, object] | tuple[()] = ()
+
+    def watch(self) -> list[Any]:
+        """Let two witnesses stand for whoever is in front and behind; what is shown from now on."""
+        if not self._witnesses:
+            front, behind = self._witnesses = object(), object()
+            list.insert(self, 0, front)
+            list.append(self, behind)
+        return self.shown
+
+    @property
+    def shown(self) -> list[Any]:
+        """What can be seen, witnesses included."""
+        return list(list.__iter__(self))
 
     def __sym_len__(self) -> Any:
-        return list.__len__(self) + self._others
+        return list.__len__(self) - len(self._witnesses) + self._others
+
+    def index(self, item: Any, *_: Any) -> Any:
+        """Somewhere: nobody knows how many stand in front."""
+        list.index(self, item)
+        position = self._context.int(f"position {len(self._positions)} in a queue", 0)
+        self._positions.append((position, item))
+        return position
+
+    def pop(self, position: Any = None) -> Any:
+        """Take out what was found at a position."""
+        for known, item in self._positions:
+            if known is position:
+                list.remove(self, item)
+                return item
+        return self._refuse()
 
     def __len__(self) -> NoReturn:  # noqa: PLE0303
         self._context.unsupported("a decision counts a queue: use spec.logic.size")
@@ -40,7 +70,8 @@ class Crowd(list[Any]):
 
     __iter__ = __reversed__ = __getitem__ = __setitem__ = __delitem__ = _refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __add__ = __mul__ = __iadd__ = __imul__ = sort = reverse = copy = clear = extend = _refuse
+    __add__ = __radd__ = __mul__ = __rmul__ = __iadd__ = __imul__ = _refuse
+    sort = reverse = copy = clear = extend = _refuse
     __hash__ = None
 
 
@@ -55,10 +86,12 @@ class Ledger(dict[Any, Any]):
         super().__init__()
         self._context = context
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         self._context.unsupported("a decision looks at what all other requests got")
 
-    __len__ = __bool__ = __iter__ = keys = values = items = _refuse
+    __len__ = __bool__ = __iter__ = __reversed__ = keys = values = items = _refuse
+    __eq__ = __ne__ = __or__ = __ror__ = __ior__ = copy = update = clear = popitem = _refuse
+    __hash__ = None
 
 
 class Marks(set[Any]):
@@ -72,7 +105,14 @@ class Marks(set[Any]):
         super().__init__()
         self._context = context
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         self._context.unsupported("a decision looks at how all other requests are marked")
 
-    __len__ = __bool__ = __iter__ = _refuse
+    __len__ = __bool__ = __iter__ = copy = clear = pop = update = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __or__ = __ror__ = __ior__ = __and__ = __rand__ = __iand__ = _refuse
+    __sub__ = __rsub__ = __isub__ = __xor__ = __rxor__ = __ixor__ = _refuse
+    union = intersection = difference = symmetric_difference = _refuse
+    intersection_update = difference_update = symmetric_difference_update = _refuse
+    isdisjoint = issubset = issuperset = _refuse
+    __hash__ = None

@@ -13,6 +13,9 @@ from typing import Any
 
 from proofs.symbolic import SymBool, SymInt
 
+WATCHING = frozenset({"watched_by", "chosen"})
+"""Fields of the watcher itself (``harness.Watched``)."""
+
 
 def fields_of(name: str, fields: str) -> tuple[str, ...]:
     """``name.field`` for each of some fields."""
@@ -58,7 +61,7 @@ def _fields(watched: Any) -> Iterator[tuple[str, Any]]:
     else:
         slots = (getattr(kind, "__slots__", ()) for kind in reversed(type(watched).__mro__))
         names = [*chain.from_iterable(slots), *getattr(watched, "__dict__", ())]
-    return ((name, getattr(watched, name)) for name in names if not name.startswith("_"))
+    return ((name, getattr(watched, name)) for name in names if name not in WATCHING)
 
 
 def _is_same(before: Any, after: Any) -> Any:

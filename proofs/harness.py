@@ -13,7 +13,7 @@ from model.policies import PaddingPolicy
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
-from proofs.clauses import SERVES, Clauses, StepSoFar, step_clauses
+from proofs.clauses import SERVES, Clauses, StepSoFar, resting_clauses, step_clauses
 from proofs.crowds import Crowd, Ledger, Marks
 from proofs.frame import Frame
 from proofs.symbolic import Context
@@ -83,8 +83,14 @@ class Harness:
         """The last of them, as the scheduler told it."""
         self.frame: Frame
         """What the objects under proof were when the model's code began to run."""
+        self.queues: dict[str, tuple[Crowd, list[Any]]] = {}
+        """What the queues showed then."""
         self.stranger: Request | None = None
         """Another running request, which the scheduler chose to preempt."""
+        self.refused = 0
+        """KV slots the pool was asked for in vain in the last decision, as it was told."""
+        self.withdrawn: int | None = None
+        """Rows the stranger had got in this step already, tokens; None: none."""
         self.rejections: dict[str, bool] = {}
         """What the runner grants about placeholder drafts in the step being booked."""
         self.prefill_withdrawn = all_of(
@@ -253,11 +259,22 @@ class Harness:
         manager = scheduler.kv_cache_manager
         objects = {"request": request, "scheduler": scheduler, "pool": manager}
         self.frame = Frame(**objects) if step is None else Frame(**objects, step=step)
+        self.queues = {
+            name: (queue, queue.watch())
+            for name in ("running", "waiting", "kv_holding_waiting", "finished")
+            for queue in [getattr(scheduler, name)]
+            if isinstance(queue, Crowd)
+        }
 
     def must_leave(self, *moved: str) -> None:
         """Everything watched is as it was, but for the fields named."""
         for name, kept in self.frame.kept((*moved, "pool.num_free_blocks")):
             self.goals.append(Goal(FRAMED[name.split(".")[0]], f"{name} is left alone", kept))
+        for name, (queue, before) in self.queues.items():
+            after = queue.shown
+            kept = [r for r in after if r in before] == [r for r in before if r in after]
+            nobody_lost = all(r in after or isinstance(r, Request) for r in before)
+            self.must_be("progress", **{f"{name}_keeps_its_order": kept and nobody_lost})
 
     def must_be(self, invariant: str, **wanted: bool) -> None:
         """Further promises, by name."""
@@ -269,7 +286,15 @@ class Harness:
         self.stranger = stranger = self.request(RequestStatus.RUNNING, "stranger")
         self.context.assume(stranger.num_blocks <= self.other_blocks)
         self.other_blocks = self.other_blocks - stranger.num_blocks
+        self.suppose(resting_clauses(self.config, stranger))
         list.append(scheduler.running, stranger)
+        step = self.frame.watched("step")
+        if bool(self.truth("the stranger got rows in this step")):
+            self.withdrawn = rows = self.integer("stranger rows", 1)
+            step.num_scheduled_tokens[stranger] = rows
+            step.num_draft_tokens[stranger] = self.integer("stranger drafts", 0)
+            stranger.num_spec_tokens = 0  # they went into those rows
+        self.stranger_frame = Frame(request=stranger)
         return stranger
 
     @property
@@ -289,20 +314,25 @@ class Watched(Scheduler):
 
     def __init__(self, harness: Harness, environment: ArbitraryWorld) -> None:
         super().__init__(harness.config, harness.policy, environment, harness.observe)
-        self._harness = harness
-        self._chosen: Request | None = None
+        self.watched_by = harness
+        self.chosen: Request | None = None
 
     def lowest_priority(self) -> Request:
-        harness = self._harness
+        harness = self.watched_by
         if harness.stranger is None and bool(harness.truth("another request is preempted")):
-            self._chosen = harness.another(self)
+            self.chosen = harness.another(self)
         else:  # all that are less urgent count as one: the pool is arbitrary
-            (self._chosen,) = [r for r in list.__iter__(self.running) if r.request_id == "r"]
-        return self._chosen
+            shown = (r for r in list.__iter__(self.running) if isinstance(r, Request))
+            (self.chosen,) = [r for r in shown if r.request_id == "r"]
+        return self.chosen
 
     def preempt(self, step: Step, victim: Request) -> None:
-        self._harness.must_be("progress", the_chosen_is_preempted=victim is self._chosen)
+        self.watched_by.must_be("progress", the_chosen_is_preempted=victim is self.chosen)
         super().preempt(step, victim)
+
+    def _decided(self, *told: Any, **facts: Any) -> str:
+        self.watched_by.refused = facts.get("slots_refused", 0)
+        return super()._decided(*told, **facts)
 
     def _enqueue(self, queue: list[Request], request: Request) -> None:
         queue.append(request)

@@ -165,7 +165,11 @@ def explore(
 
 
 class Noting:
-    """A policy that notes which of its fields are read: without the others a body does the same."""
+    """A policy that notes which of its fields are read: without the others a body does the same.
+
+    Comparing it, or making another from it, reads all of them.  What it cannot see is the identity
+    of the policy, and ``type()`` of it.
+    """
 
     def __init__(self, policy: PaddingPolicy) -> None:
         self.read: dict[str, Any] = {}
@@ -173,11 +177,20 @@ class Noting:
 
         class Read(PaddingPolicy):
             def __getattribute__(self, name: str) -> Any:
-                value = getattr(policy, name)
+                if name == "__class__":  # what ``==`` and ``dataclasses.replace`` go by
+                    return PaddingPolicy
                 if name in PaddingPolicy.__dataclass_fields__:
-                    noted[name] = value
+                    value = noted[name] = getattr(policy, name)
                     return value
                 return object.__getattribute__(self, name)
+
+            def __eq__(self, other: object) -> bool:
+                noted.update((f, getattr(policy, f)) for f in PaddingPolicy.__dataclass_fields__)
+                return policy == other
+
+            def __hash__(self) -> int:
+                noted.update((f, getattr(policy, f)) for f in PaddingPolicy.__dataclass_fields__)
+                return hash(policy)
 
         self.policy: PaddingPolicy = object.__new__(Read)
         """What to hand to the model."""

@@ -38,7 +38,12 @@ def _book_running(h: Harness) -> None:
     scheduler.running.append(request)
     _book(h, scheduler, share)
     if not request.is_finished and not config.async_scheduling:
-        propose_drafts(config, request, scheduler.environment.draft(request))
+        drafts = scheduler.environment.draft(request)
+        h.watch(scheduler, request)
+        propose_drafts(config, request, drafts)
+        h.must_leave("request.num_spec_tokens")
+        proposed = request.num_spec_tokens == ite(request.is_prefill_chunk, 0, drafts)
+        h.must_be("rows-match-drafts", drafts_are_those_proposed=proposed)
     h.must_keep(resting_clauses(h.config, request))
 
 

@@ -14,7 +14,7 @@ from proofs.crowds import Crowd
 from proofs.frame import fields_of
 from proofs.harness import Goal, Harness
 from spec import assumptions as world
-from spec.logic import all_of, any_of, ceil_div, ite, max, min, not_, size
+from spec.logic import all_of, any_of, ceil_div, ite, max, min, not_, size, total
 from spec.records import LOADING, SCHEDULED, PoolState, StepTotals
 
 
@@ -74,9 +74,11 @@ def running(h: Harness) -> None:
     outcome = scheduler.try_running(step, request)
     scheduled = outcome is SCHEDULED
     h.must_be("progress", outcome_is_told=outcome is h.told.outcome)
-    if h.stranger is not None:  # it had not had its turn yet: a step withdraws rows in ``preempt``
-        h.context.assume(so_far.num_scheduled_reqs <= slots_taken - 2)
-        slots_taken = slots_taken - 1
+    asked = fields_of("request", "num_prompt_tokens num_output_tokens num_output_placeholders")
+    usable = total(h.frame.before(field) for field in asked) + drafts
+    h.must_be("progress", no_more_slots_than_it_can_use=h.refused <= usable)
+    if h.stranger is not None:
+        so_far, slots_taken = _without_stranger(h, so_far), slots_taken - 1
     if request.status is RequestStatus.RUNNING:
         _must_leave(h, scheduled, "request.num_spec_tokens")
         if not scheduled:
@@ -91,9 +93,7 @@ def running(h: Harness) -> None:
 def waiting(h: Harness) -> None:
     """One decision of the waiting pass, from the queue or after a KV load."""
     loading = bool(h.truth("status is WAITING_FOR_REMOTE_KVS"))
-    # Block alignment is arithmetic on rows: who waits under which status is tried without it.
-    either = not loading and not h.config.mamba_align
-    resumed = either and bool(h.truth("status is PREEMPTED"))
+    resumed = not loading and bool(h.truth("status is PREEMPTED"))
     request = h.request(
         RequestStatus.WAITING_FOR_REMOTE_KVS
         if loading
@@ -202,11 +202,39 @@ ADVANCE = fields_of(
 """What counts rows that were given."""
 
 
+def _without_stranger(h: Harness, so_far: StepSoFar) -> StepSoFar:
+    """The step without the other request that was preempted, and what is promised of that one."""
+    stranger, config = h.stranger, h.config
+    assert stranger is not None
+    count, slots = so_far.num_scheduled_reqs, so_far.slots_taken - 1
+    if h.withdrawn is None:
+        h.context.assume(count <= slots)
+    else:  # its rows were part of the step: without it the clauses hold as well
+        before, count = h.frame.before, count - 1
+        rest = Step(
+            before("step.token_budget") + h.withdrawn,
+            before("step.input_budget") + h.withdrawn + config.draft_slots,
+            so_far.step.threshold,
+            before("step.running_scheduled"),
+            before("step.prefill_scheduled"),
+        )
+        clauses = step_clauses(config, StepSoFar(rest, count, so_far.has_prefill, slots))
+        clauses.pop("flags-imply-rows")
+        h.suppose(clauses)
+    for name, kept in h.stranger_frame.kept(PREEMPTION):
+        h.goals.append(Goal("request-conservation", f"{name} of a victim is left alone", kept))
+    h.must_be("request-conservation", victim_waits=stranger.status is RequestStatus.PREEMPTED)
+    h.must_keep(resting_clauses(config, stranger))
+    return StepSoFar(so_far.step, count, so_far.has_prefill, slots)
+
+
 def _must_leave(h: Harness, scheduled: bool, *moved: str) -> None:
     """A decision moves what is named, and charges the step for the rows it told of."""
     step, frame = h.frame.watched("step"), h.frame
     rows = h.told.num_scheduled_tokens if scheduled else 0
     inputs = rows + (h.config.draft_slots if scheduled else 0)
+    if h.withdrawn is not None:
+        rows, inputs = rows - h.withdrawn, inputs - h.withdrawn - h.config.draft_slots
     h.must_be(
         "within-budget",
         rows_are_charged=step.token_budget == frame.before("step.token_budget") - rows,
@@ -252,6 +280,7 @@ def _after_decision(
         )
         needed = max(ceil_div(counted + rows, config.block_size), held)
         h.must_be("block-accounting", no_block_to_spare=request.num_blocks <= needed)
+        h.must_be("block-accounting", no_block_lost=request.num_blocks >= held)
         _must_tell(h, step, request, rows, known)
         pending = request.num_output_placeholders
         if not config.async_scheduling:  # the step is booked before the next one is decided
@@ -261,7 +290,10 @@ def _after_decision(
         count = count + 1
         has_prefill = any_of(has_prefill, h.computes_prompt)
     h.must_keep(clauses, granted)
-    h.must_keep(step_clauses(config, StepSoFar(step, count, has_prefill, slots_taken)), granted)
+    left = step_clauses(config, StepSoFar(step, count, has_prefill, slots_taken))
+    if h.withdrawn is not None:  # after a preemption the flags are not read again
+        left.pop("flags-imply-rows")
+    h.must_keep(left, granted)
     used = config.max_num_scheduled_tokens - step.token_budget
     h.observe(StepTotals(config, used, count), granted)
     manager = scheduler.kv_cache_manager

@@ -60,6 +60,7 @@ class Reads:
             if isinstance(inner, ast.FunctionDef | ast.Lambda) and inner is not function
             for node in _loads(inner)
         }
+        self._leaks = any(isinstance(n, ast.Nonlocal | ast.Global) for n in ast.walk(function))
         self._inner = {
             inner
             for outer in ast.walk(function)
@@ -68,26 +69,44 @@ class Reads:
             if isinstance(inner, _LOOPS) and inner is not outer
         }
 
-    def are_within(self, name: str, statements: Sequence[ast.stmt], loop: Loop) -> bool:
+    def are_within(
+        self, name: str, statements: Sequence[ast.stmt], loop: Loop, times: int = 1
+    ) -> bool:
         """Whether what the name holds where these statements of a loop do not run is no matter.
 
         Nobody reads it but they, and not before the first of them sets it; or long before the loop.
+        ``times``: how often they may set it.
         """
         inside = [n for s in statements for n in ast.walk(s) if _is_name(n, name)]
         first = min(inside, key=lambda n: (n.lineno, n.col_offset))
-        sets = any(isinstance(s, ast.Assign) and first in s.targets for s in statements)
+        sets = any(
+            isinstance(s, ast.Assign) and first in s.targets and not reads_name(s.value, name)
+            for s in statements
+        )
         outside = [
             node
             for node in self._loads
             if node.id == name and not any(node is read for read in inside)
         ]
+        if self._leaks or sum(n.id == name for n in self._stores(statements)) > times:
+            return False
         before = loop not in self._inner and all(node.lineno < loop.lineno for node in outside)
         return sets and name not in self._deferred and (not outside or before)
 
+    def _stores(self, statements: Sequence[ast.stmt]) -> list[ast.Name]:
+        names = (n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name))
+        return [name for name in names if isinstance(name.ctx, ast.Store)]
+
 
 def _loads(node: ast.AST) -> list[ast.Name]:
+    """Where names are read, or have to be there."""
     names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
-    return [name for name in names if isinstance(name.ctx, ast.Load)]
+    return [name for name in names if not isinstance(name.ctx, ast.Store)]
+
+
+def reads_name(value: ast.expr, name: str) -> bool:
+    """Whether an expression reads a name."""
+    return any(_is_name(node, name) for node in ast.walk(value))
 
 
 def _is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:

@@ -77,7 +77,7 @@ class Guarding:
             case ast.AugAssign(target=ast.Attribute() as target, op=op, value=value):
                 return type(op) in OPERATORS and _can_store(target) and _can_peek(value)
             case ast.If(test=test, body=body, orelse=[]):
-                return only_computes(test) and self._can_guard(body, tail, loop)
+                return only_computes(test) and self._can_guard(body)
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return True
         return False

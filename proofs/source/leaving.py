@@ -36,23 +36,59 @@ def leaving_at_once(
     if not tests or loop.orelse or not only_computes(loop.test):
         return None
     stays = truth(copy.deepcopy(loop.test))
-    made: list[ast.stmt] = []
+    held = _Values()
     asked: list[ast.expr] = [thunk(stays)]
     exits = ast.copy_location(call(NOT, stays), loop.test)
     original: list[ast.stmt] = [ast.copy_location(ast.If(exits, [_leave(loop.test)], []), loop)]
+    stayed: list[ast.stmt] = []
     for statement in loop.body[:end]:
+        original += statements([copy.deepcopy(statement)])
         if isinstance(statement, ast.If) and statement in tests:
-            asked.append(thunk(truth(copy.deepcopy(statement.test))))
-            original += statements([copy.deepcopy(statement)])
+            asked.append(thunk(truth(held.put_into(statement.test))))
         else:
-            made += statements([copy.deepcopy(statement)])
+            held.set_by(statement)
+            stayed += statements([copy.deepcopy(statement)])
     answer = ast.Name(ANSWER, ast.Load())
     as_it_stands = ast.Compare(answer, [ast.Is()], [ast.Constant(None)])
+    decided = [ast.If(answer, [_leave(loop.test)], []), *stayed]
     question: list[ast.stmt] = [
         ast.Assign([ast.Name(ANSWER, ast.Store())], call(LEAVES, *asked)),
-        ast.If(as_it_stands, original, [ast.If(answer, [_leave(loop.test)], [])]),
+        ast.If(as_it_stands, original, decided),
     ]
-    return [*made, *(ast.copy_location(new, loop.test) for new in question)], loop.body[end:]
+    return [ast.copy_location(new, loop.test) for new in question], loop.body[end:]
+
+
+class _Values(ast.NodeTransformer):
+    """What the names hold that are set on the way to a test, put in their place.
+
+    A test is asked before anything is set: where the loop is left, nobody reads the names.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, ast.expr] = {}
+
+    def put_into(self, value: ast.expr) -> ast.expr:
+        """The expression with the values in the place of the names."""
+        put: ast.expr = self.visit(copy.deepcopy(value))
+        return put
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return copy.deepcopy(self._held.get(node.id, node))
+
+    def set_by(self, statement: ast.stmt) -> None:
+        """What a statement sets; on one side of a test, what was held before remains."""
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self._held[name] = self.put_into(value)
+            case ast.If(test=test, body=body):
+                before, asked = dict(self._held), self.put_into(test)
+                for inner in body:
+                    self.set_by(inner)
+                for name, value in self._held.items():
+                    old = before.get(name, ast.Name(name, ast.Load()))
+                    if value is not old:
+                        chosen = ast.IfExp(copy.deepcopy(asked), value, copy.deepcopy(old))
+                        self._held[name] = ast.copy_location(chosen, test)
 
 
 def _leave(at: ast.AST) -> ast.stmt:
@@ -79,7 +115,7 @@ def _first_breaks(loop: ast.While, reads: Reads) -> tuple[int, list[ast.If]]:
 def _only_names(statement: ast.stmt, loop: ast.While, reads: Reads) -> bool:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            return only_computes(value) and reads.are_within(name, loop.body, loop)
+            return only_computes(value) and reads.are_within(name, loop.body, loop, times=9)
         case ast.If(test=test, body=inner, orelse=[]):
             return only_computes(test) and all(_only_names(s, loop, reads) for s in inner)
     return False

@@ -176,6 +176,8 @@ def _builtins(host: Host) -> dict[str, Any]:
         rewrite.TICK: host.tick,
         rewrite.ROWS: host.new_rows,
         rewrite.READ: rewrite.read,
+        rewrite.IS: rewrite.is_bool,
+        rewrite.INVERT: rewrite.invert,
         **merging.FUNCTIONS,
         **storing.FUNCTIONS,
     }

@@ -13,7 +13,7 @@ from proofs.source.computing import Loop, Reads, call, only_computes, thunk
 from proofs.source.guarding import Guarding
 from proofs.source.leaving import leaving_at_once
 from proofs.source.merging import ALL, AND, ANY, LEAST, MERGE, NOT, OR
-from proofs.source.storing import FRESH
+from proofs.source.storing import FRESH, GROWN
 
 
 class Merger(ast.NodeTransformer):
@@ -30,7 +30,7 @@ class Merger(ast.NodeTransformer):
         outer, self._bound = self._bound, {argument.arg for argument in node.args.args}
         picks, self._picks = self._picks, _picking(node)
         reads, self._reads = self._reads, Reads(node)
-        self.generic_visit(node)
+        node.body = [s for part in node.body for s in _listed(self.visit(part))]
         self._bound, self._picks, self._reads = outer, picks, reads
         return node
 
@@ -133,7 +133,24 @@ class Merger(ast.NodeTransformer):
         return Guarding(reads, self.visit, self._truth)
 
     def _statements(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
-        return [s for part in statements for s in _listed(self.visit(part))]
+        """Statements of a block: what is bound in it may not be bound behind it."""
+        bound = set(self._bound)
+        made = [s for part in statements for s in _listed(self.visit(part))]
+        self._bound = bound
+        return made
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        bound = set(self._bound)
+        self.generic_visit(node)
+        self._bound = bound
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Only methods: a lambda does not see the names of a class."""
+        node.body = [
+            self.visit(part) if isinstance(part, ast.FunctionDef) else part for part in node.body
+        ]
+        return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         computes = all(only_computes(operand) for operand in node.values)
@@ -179,10 +196,7 @@ class Merger(ast.NodeTransformer):
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target, value = statement.targets[0], statement.value
         elif isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add | ast.Sub):
-            target = statement.target
-            if not isinstance(target, ast.Name):
-                return None
-            value = ast.BinOp(ast.Name(target.id, ast.Load()), statement.op, statement.value)
+            target, value = statement.target, statement.value
         else:
             return None
         if not isinstance(target, ast.Name) or target.id not in self._bound - self._picks:
@@ -191,6 +205,10 @@ class Merger(ast.NodeTransformer):
             return None
         old = ast.Name(target.id, ast.Load())
         test, value = self._truth(node.test), self.visit(value)
+        if isinstance(statement, ast.AugAssign):
+            symbol = ast.Constant("+" if isinstance(statement.op, ast.Add) else "-")
+            grown = call(GROWN, test, symbol, thunk(old), thunk(value))
+            return ast.copy_location(ast.Assign([ast.Name(target.id, ast.Store())], grown), node)
         merged = ast.Assign([target], call(MERGE, test, thunk(value), thunk(old)))
         return ast.copy_location(merged, statement)
 
@@ -198,14 +216,20 @@ class Merger(ast.NodeTransformer):
         """``self.<sink>.add(...)`` or another call on a set that feeds nothing."""
         if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
             return False
-        function = statement.value.func
+        function, arguments = statement.value.func, statement.value.args
         return (
             isinstance(function, ast.Attribute)
+            and function.attr in _FILLS
+            and not statement.value.keywords
+            and all(map(only_computes, arguments))
             and isinstance(function.value, ast.Attribute)
             and isinstance(function.value.value, ast.Name)
             and function.value.value.id == "self"
             and function.value.attr in self._sinks
         )
+
+
+_FILLS = ("add", "discard", "update", "clear")
 
 
 def _picking(function: ast.FunctionDef) -> set[str]:

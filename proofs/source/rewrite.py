@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
+from typing import Any
 
 from proofs.source.errors import Rejected
 from proofs.source.merger import Merger
 from proofs.symbolic import SymBool, SymInt, SymSeq
 
 TICK, ROWS, READ = "_tick__", "_rows__", "_read__"
+IS, INVERT = "_is__", "_invert__"
 
 _SYMBOLIC = (SymInt, SymBool, SymSeq)
 INTERNALS = frozenset(
@@ -123,6 +125,24 @@ class _Rewriter(ast.NodeTransformer):
         first = body[0]
         body.insert(0, ast.copy_location(ast.Expr(_call(TICK)), first))
 
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """``x is True``: a symbolic truth value is not that object, and yet is true."""
+        self.generic_visit(node)
+        match node:
+            case ast.Compare(ops=[op], comparators=[ast.Constant(value=bool() as wanted)]):
+                if isinstance(op, ast.Is | ast.IsNot):
+                    same = ast.Constant(isinstance(op, ast.Is))
+                    asked = _call(IS, node.left, ast.Constant(wanted), same)
+                    return ast.copy_location(asked, node)
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """``~x``: of a truth value it is arithmetic, -1 or -2."""
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Invert):
+            return ast.copy_location(_call(INVERT, node.operand), node)
+        return node
+
     # -- values --------------------------------------------------------------------------------
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
@@ -151,3 +171,15 @@ def read(value: object, name: str) -> object:
         stands_for = {SymInt: "int", SymBool: "bool", SymSeq: "list"}[type(value)]
         raise AttributeError(f"{stands_for!r} object has no attribute {name!r}")
     return getattr(value, name)
+
+
+def is_bool(value: object, wanted: bool, same: bool) -> object:
+    """``value is wanted``, or ``is not``, where ``wanted`` is ``True`` or ``False``."""
+    if type(value) is SymBool:
+        return value if wanted is same else ~value
+    return (value is wanted) is same
+
+
+def invert(value: Any) -> Any:
+    """``~value``."""
+    return -1 - value.as_int() if type(value) is SymBool else ~value

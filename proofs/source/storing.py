@@ -16,6 +16,7 @@ from proofs.source.stubs import constant_of
 from proofs.symbolic import SymBool, SymInt
 
 PEEK, AHEAD, PUT, AUGMENT, FRESH = "_peek__", "_ahead__", "_put__", "_augment__", "_fresh__"
+GROWN = "_grown__"
 
 _OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any], tuple[type, ...]]]
 _OPERATORS = {
@@ -84,6 +85,18 @@ def augment(
         setattr(holder, name, in_place(old, real()))
 
 
+def grown(condition: Any, symbol: str, old: Callable[[], Any], value: Callable[[], Any]) -> Any:
+    """What ``x`` is after ``if condition: x += value``."""
+    in_place, combined, kinds = _OPERATORS[symbol]
+    if type(condition) is SymInt:
+        condition = condition != 0
+    if type(condition) is SymBool:
+        before, more = attempt(old), attempt(value)
+        if type(before) in kinds and type(more) in kinds:
+            return condition.__sym_ite__(combined(before, more), before)
+    return in_place(old(), value()) if condition else old()
+
+
 def _stored(condition: SymBool, holder: Any, name: str, new: Callable[[Any], Any]) -> bool:
     """Merge the attribute's old value with the new one; false if that cannot be done."""
     # Only a plain attribute of an instance: a property might act.
@@ -92,7 +105,9 @@ def _stored(condition: SymBool, holder: Any, name: str, new: Callable[[Any], Any
     try:
         old = vars(holder)[name]
     except (TypeError, KeyError):
-        old = constant_of(holder, name)
+        old = constant_of(holder, name, FAILED)
+        if old is FAILED:
+            return False
     value = attempt(lambda: new(old))
     merged = value if value is old else _merged(condition, value, old)
     if merged is FAILED:
@@ -115,4 +130,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     PUT: put,
     AUGMENT: augment,
     FRESH: Fresh,
+    GROWN: grown,
 }

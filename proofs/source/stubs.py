@@ -78,14 +78,14 @@ class Record(metaclass=SealedMeta):
         return resolve(host, f"{object.__getattribute__(self, '_Record__name')}.{name}")
 
 
-def constant_of(record: object, name: str) -> Any:
-    """What a record reads from the profile for a field nobody has set; None if that may act."""
+def constant_of(record: object, name: str, otherwise: Any) -> Any:
+    """What a record reads from the profile for a field nobody has set, if reading it cannot act."""
     if isinstance(record, Record):
         host: Host = object.__getattribute__(record, "_Record__host")
         path = f"{object.__getattribute__(record, '_Record__name')}.{name}"
         if is_constant(host, path):
             return resolve(host, path)
-    return None
+    return otherwise
 
 
 class RecordMaker(Stub):
