@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -167,8 +167,9 @@ def _builtins(host: Host) -> dict[str, Any]:
         "min": sym_min,
         "max": sym_max,
         "sum": sym_sum,
-        "any": sym_any,
-        "all": sym_all,
+        # A generator is not asked for more than Python would ask it for: its elements may act.
+        "any": lambda items: any(items) if isinstance(items, Generator) else sym_any(items),
+        "all": lambda items: all(items) if isinstance(items, Generator) else sym_all(items),
         "range": _range,
         "print": lambda *args, **kwargs: None,
         "getattr": _getattr,
