@@ -81,6 +81,7 @@ SERVES = {
     "each request ends once": "request-conservation",
     "a request is what the client asked for": "request-conservation",
     "every block comes back": "block-accounting",
+    "a step is the same whether it is recorded or not": "progress",
 }
 """What the other bodies rest on → the catalogue id at stake when the engine breaks it."""
 Kept = Iterator[tuple[str, bool]]
@@ -108,7 +109,10 @@ def all_runs(async_scheduling: bool) -> Kept:
             "num_gpu_blocks": blocks,
         }
         config = Config.checked(**(USUALLY | knobs | OTHERWISE[serial % len(OTHERWISE)]))
-        yield from _Run(config, aborted, recorded=serial % 2 == 1).play()
+        runs = [_Run(config, aborted, recorded) for recorded in (False, True)]
+        for run in runs:
+            yield from run.play()
+        yield "a step is the same whether it is recorded or not", runs[0].told == runs[1].told
 
 
 class _Run:
@@ -150,6 +154,23 @@ class _Run:
             yield "who stays in a queue keeps the order", self._in_order(before)
             yield from self._after_a_step()
         yield from self._at_the_end()
+
+    @property
+    def told(self) -> list[list[tuple[str, int, int, bool, bool]]]:
+        """What the runner was told in each step that gave rows."""
+        return [
+            [
+                (
+                    share.request.request_id,
+                    share.num_scheduled_tokens,
+                    share.num_draft_tokens,
+                    share.padded,
+                    share.samples,
+                )
+                for share in output.scheduled
+            ]
+            for output in self.engine.seen.decided
+        ]
 
     def _in_order(self, before: Sequence[list[Request]]) -> bool:
         """Whether those who were in a queue before and still are have not changed places."""

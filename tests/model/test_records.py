@@ -101,10 +101,13 @@ def test_a_waiting_request_lacks_a_slot_blocks_or_output_of_an_earlier_life() ->
     taken = told(preempted(), slots_taken=4)
     assert taken.must_wait and not taken.has_slot
     assert told(preempted(), slots_taken=3).has_slot
-    # One block of 16 tokens held, none free; it has 20 tokens and can get 3 drafts.
-    for slots, short in ((16, False), (17, True), (23, True), (24, False)):
+    # One block of 16 tokens held, none free; it has 20 tokens to compute, or one and 3 drafts.
+    for slots, short in ((16, False), (17, True), (20, True), (21, False)):
         assert told(preempted(), slots_refused=slots, pool=empty()).must_wait == short
-    assert not told(preempted(), slots_refused=23).must_wait, "two blocks are free"
+    for slots, short in ((17, True), (23, True), (24, False)):
+        record = told(preempted(), slots_refused=slots, pool=empty(), computed=19)
+        assert record.must_wait == short
+    assert not told(preempted(), slots_refused=20).must_wait, "two blocks are free"
     assert not told(running(), slots_refused=17, pool=empty()).must_wait, "it can preempt somebody"
 
 

@@ -95,8 +95,10 @@ FIXED = (
         set(RequestStatus) - {RequestStatus.WAITING, RequestStatus.WAITING_FOR_REMOTE_KVS},
         "WAITING waits like PREEMPTED; nothing is in flight for a request whose KV is loading",
     ),
-    Fixed(PROVED, "Scheduler._harness", {"Harness"}, "who watches it: see proofs.harness.Watched"),
-    Fixed(PROVED, "Scheduler._chosen", {None}, "whom it chose to preempt: nobody yet"),
+    Fixed(
+        PROVED, "Scheduler.watched_by", {"Harness"}, "who watches it: see proofs.harness.Watched"
+    ),
+    Fixed(PROVED, "Scheduler.chosen", {None}, "whom it chose to preempt: nobody yet"),
     Fixed(
         frozenset({"preemption"}),
         "Request.num_spec_tokens",

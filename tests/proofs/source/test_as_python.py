@@ -152,7 +152,7 @@ def _run(text: str, as_it_is: bool) -> Callable[..., None]:
 
 def _played(text: str, numbers: Any, as_it_is: bool = False) -> list[Any]:
     class Self:
-        sink: set[Any] = set()
+        sink = frozenset[int]()
 
     items = [Item(*numbers[:2]), Item(*numbers[2:4])]
     kept = list(items)
