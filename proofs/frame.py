@@ -14,7 +14,7 @@ from typing import Any
 from proofs.symbolic import SymBool, SymInt
 
 WATCHING = frozenset({"watched_by", "chosen"})
-"""Fields of the watcher itself (``harness.Watched``)."""
+"""Fields of the watcher itself (``surroundings.Watched``)."""
 
 
 def fields_of(name: str, fields: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from proofs.bodies.booking import abortion, booking
 from proofs.bodies.deciding import arrival, first_decision, preemption, running, waiting
 from proofs.bodies.engine_runs import engine_runs
 from proofs.bodies.passes import passes
+from proofs.bodies.places import places
 from proofs.harness import Goal, Harness
 from spec import assumptions as world
 from spec.config import Config
@@ -37,6 +38,7 @@ BODIES: dict[str, Callable[[Harness], None]] = {
     "preemption": preemption,
     "output": booking,
     "abort": abortion,
+    "places": places,
     "whole-passes": passes,
     "engine-runs": engine_runs,
 }

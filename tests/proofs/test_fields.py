@@ -61,7 +61,22 @@ FIXED = (
     ),
     Fixed(PROVED, "Scheduler.environment", {"ArbitraryWorld"}, "its answers are arbitrary"),
     Fixed(PROVED, "Scheduler.observer", {"method"}, "it only listens"),
-    Fixed(PROVED - {"first-decision"}, "Request.request_id", {"r"}, "a name, for people"),
+    Fixed(PROVED - {"first-decision", "places"}, "Request.request_id", {"r"}, "a name, for people"),
+    Fixed(
+        frozenset({"places"}), "Request.request_id", {"first", "second", "r"}, "names, for people"
+    ),
+    Fixed(
+        frozenset({"places"}),
+        STATUS,
+        {RequestStatus.WAITING, RequestStatus.PREEMPTED},
+        "two that wait and one that joins them; any loop may put it there",
+    ),
+    Fixed(
+        frozenset({"places"}),
+        "Scheduler.waiting",
+        {ONE},
+        "two strangers stand in the queue: a third finds its place as the second did",
+    ),
     Fixed(
         frozenset({"arrival"}),
         "Request.num_output_tokens num_computed_tokens num_output_placeholders num_spec_tokens"
@@ -95,9 +110,7 @@ FIXED = (
         set(RequestStatus) - {RequestStatus.WAITING, RequestStatus.WAITING_FOR_REMOTE_KVS},
         "WAITING waits like PREEMPTED; nothing is in flight for a request whose KV is loading",
     ),
-    Fixed(
-        PROVED, "Scheduler.watched_by", {"Harness"}, "who watches it: see proofs.harness.Watched"
-    ),
+    Fixed(PROVED, "Scheduler.watched_by", {"Harness"}, "who watches it: see proofs.surroundings"),
     Fixed(PROVED, "Scheduler.chosen", {None}, "whom it chose to preempt: nobody yet"),
     Fixed(
         frozenset({"preemption"}),

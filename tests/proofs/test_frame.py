@@ -14,8 +14,9 @@ from model.step import Step
 from proofs.bodies import run_body
 from proofs.clauses import SERVES
 from proofs.frame import Frame
-from proofs.harness import Harness, Watched
+from proofs.harness import Harness
 from proofs.induction import Cache, explore
+from proofs.surroundings import Watched
 from proofs.symbolic import Exploration, Limits, Refuted
 from proofs.verdict import ASYNC
 

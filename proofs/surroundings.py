@@ -1,0 +1,91 @@
+"""What surrounds a body: the world with every answer free, and the scheduler under observation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from model.environment import Sample
+from model.request import Request
+from model.scheduler import Scheduler
+from model.step import Step
+from spec import assumptions as world
+from spec.logic import implies, not_
+
+if TYPE_CHECKING:
+    from proofs.harness import Harness
+
+
+class Watched(Scheduler):
+    """The model's scheduler, but for what the scripts of ``passes`` prove of it.
+
+    Whom it chooses to preempt is arbitrary here, and so is the place a request takes in a queue.
+    """
+
+    def __init__(self, harness: Harness, environment: ArbitraryWorld) -> None:
+        super().__init__(harness.config, harness.policy, environment, harness.observe)
+        self.watched_by = harness
+        self.chosen: Request | None = None
+
+    def lowest_priority(self) -> Request:
+        harness = self.watched_by
+        if harness.stranger is None and bool(harness.truth("another request is preempted")):
+            self.chosen = harness.another(self)
+        else:  # all that are less urgent count as one: the pool is arbitrary
+            shown = (r for r in list.__iter__(self.running) if isinstance(r, Request))
+            (self.chosen,) = [r for r in shown if r.request_id == "r"]
+        return self.chosen
+
+    def preempt(self, step: Step, victim: Request) -> None:
+        self.watched_by.must_be("progress", the_chosen_is_preempted=victim is self.chosen)
+        super().preempt(step, victim)
+
+    def _decided(self, *told: Any, **facts: Any) -> str:
+        self.watched_by.refused = facts.get("slots_refused", 0)
+        return super()._decided(*told, **facts)
+
+    def _enqueue(self, queue: list[Request], request: Request) -> None:
+        queue.append(request)
+
+
+class ArbitraryWorld:
+    """The environment with every answer free, under the named assumptions."""
+
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
+
+    def prefix_hit(self, request: Request) -> int:
+        hit: int = self.harness.integer("prefix_hit", 0)
+        self.harness.assume(world.HIT_LEAVES_ONE, request.num_tokens, hit)
+        self.harness.found = hit
+        return hit
+
+    def connector_match(self, request: Request, num_local_tokens: int) -> tuple[int, bool]:
+        harness = self.harness
+        matched: int = harness.integer("connector_match", 0)
+        load_async: bool = harness.truth("connector_load_is_async")
+        within = world.HIT_LEAVES_ONE.condition(request.num_tokens, num_local_tokens + matched)
+        harness.context.assume(load_async | within, world.HIT_LEAVES_ONE.id)
+        loaded = world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local_tokens, matched)
+        harness.context.assume(implies(load_async, loaded), world.LOAD_WITHIN_REQUEST.id)
+        harness.found = num_local_tokens + matched
+        harness.offers_load = load_async
+        return matched, load_async
+
+    def load_finished(self, request: Request) -> bool:
+        finished: bool = self.harness.truth("load_finished")
+        return finished
+
+    def sample(self, request: Request, num_draft_tokens: int, padded: bool) -> Sample:
+        harness, new = self.harness, self.harness.integer
+        generated = new("num_generated_tokens", 0)
+        harness.assume(world.RUNNER_SAMPLES, harness.config, num_draft_tokens, generated)
+        placeholders = new("num_accepted_placeholders", 0)
+        harness.context.assume(implies(not_(padded), placeholders == 0))
+        rejected = world.PLACEHOLDERS_REJECTED
+        harness.rejections = {rejected.id: rejected.condition(padded, placeholders)}
+        return Sample(generated, placeholders, new("stop_after", 0))
+
+    def draft(self, request: Request) -> int:
+        drafts: int = self.harness.integer("num_proposed_drafts")
+        self.harness.assume(world.DRAFTS_AT_MOST_K, self.harness.config, drafts)
+        return drafts
