@@ -123,8 +123,8 @@ class _Run:
         self.aborted = aborted
         self.gone: Request | None = None
         self.requests = [Request(*client) for client in CLIENTS]
-        _, stops, loads, _ = self.requests
-        self.script = Script(config, {stops: 3}, {loads})
+        _, stops, loads, late = self.requests
+        self.script = Script(config, {stops: 3}, {loads}, {late})
         records: list[object] = []
         self.record = records.append if recorded else None
         self.engine = Watched(config, self.script, self.record)

@@ -32,8 +32,16 @@ class Asked:
 class Script:
     """The answers: some drafts are accepted, one KV load takes three looks, some tokens stop."""
 
-    def __init__(self, config: Config, stops: dict[Request, int], loads: set[Request]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        stops: dict[Request, int],
+        loads: set[Request],
+        cached: set[Request],
+    ) -> None:
         self.config = config
+        self.cached = cached
+        """Requests whose tokens but the last are cached: that one may be padded."""
         self.stops = stops
         """Request → the number of its stop token."""
         self.loads = dict.fromkeys(loads, 3)
@@ -44,7 +52,7 @@ class Script:
         """When a request samples, it holds all tokens that were returned for it."""
 
     def prefix_hit(self, request: Request) -> int:
-        return 0
+        return request.num_tokens - 1 if request in self.cached else 0
 
     def connector_match(self, request: Request, num_local_tokens: int) -> tuple[int, bool]:
         offered = self.loads.get(request, 0) == 3
