@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -151,12 +152,10 @@ def _run(text: str, as_it_is: bool) -> Callable[..., None]:
 
 
 def _played(text: str, numbers: Any, as_it_is: bool = False) -> list[Any]:
-    class Self:
-        sink = frozenset[int]()
-
+    owner = SimpleNamespace(sink=set())
     items = [Item(*numbers[:2]), Item(*numbers[2:4])]
     kept = list(items)
-    _run(text, as_it_is)(Self(), items, numbers[4])
+    _run(text, as_it_is)(owner, items, numbers[4])
     return [value for item in kept for value in (item.a, item.b, item.c, hasattr(item, "new"))]
 
 
