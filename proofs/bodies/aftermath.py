@@ -54,7 +54,8 @@ def without_stranger(h: Harness, so_far: StepSoFar) -> StepSoFar:
         h.goals.append(Goal("request-conservation", f"{name} of a victim is left alone", kept))
     h.must_be("request-conservation", victim_waits=stranger.status is RequestStatus.PREEMPTED)
     h.must_keep(resting_clauses(config, stranger))
-    h.observe(request_state(h.frame.watched("scheduler"), stranger))
+    places = sum(list.count(queue, stranger) for queue, _ in h.queues.values())
+    h.must_be("request-conservation", victim_is_in_one_queue=places == 1)
     return StepSoFar(so_far.step, count, so_far.has_prefill, slots)
 
 
