@@ -7,10 +7,20 @@ or picks from it would be judged for one request only, so that is refused: the v
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from proofs.symbolic import Context
+
+
+def _refusal(what: str) -> Callable[..., NoReturn]:
+    """A method that leaves the path undecided, for this reason."""
+
+    def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
+        context: Context = self._context
+        context.unsupported(what)
+
+    return refuse
 
 
 class Crowd(list[Any]):
@@ -59,15 +69,9 @@ class Crowd(list[Any]):
                 return item
         return self._refuse()
 
-    def __len__(self) -> NoReturn:  # noqa: PLE0303
-        self._context.unsupported("a decision counts a queue: use spec.logic.size")
-
-    def __bool__(self) -> NoReturn:  # noqa: PLE0304
-        self._context.unsupported("a decision asks whether a queue is empty")
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        self._context.unsupported("a decision walks through a queue or picks from it")
-
+    __len__ = _refusal("a decision counts a queue: use spec.logic.size")
+    __bool__ = _refusal("a decision asks whether a queue is empty")
+    _refuse = _refusal("a decision walks through a queue or picks from it")
     __iter__ = __reversed__ = __getitem__ = __setitem__ = __delitem__ = _refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __add__ = __radd__ = __mul__ = __rmul__ = __iadd__ = __imul__ = _refuse
@@ -86,9 +90,7 @@ class Ledger(dict[Any, Any]):
         super().__init__()
         self._context = context
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        self._context.unsupported("a decision looks at what all other requests got")
-
+    _refuse = _refusal("a decision looks at what all other requests got")
     __len__ = __bool__ = __iter__ = __reversed__ = keys = values = items = _refuse
     __eq__ = __ne__ = __or__ = __ror__ = __ior__ = copy = update = clear = popitem = _refuse
     __hash__ = None
@@ -105,9 +107,7 @@ class Marks(set[Any]):
         super().__init__()
         self._context = context
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        self._context.unsupported("a decision looks at how all other requests are marked")
-
+    _refuse = _refusal("a decision looks at how all other requests are marked")
     __len__ = __bool__ = __iter__ = copy = clear = pop = update = _refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __or__ = __ror__ = __ior__ = __and__ = __rand__ = __iand__ = _refuse

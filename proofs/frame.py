@@ -6,7 +6,7 @@ what was generated, a threshold that is off after the first request, a priority 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import chain
 from typing import Any
@@ -14,12 +14,17 @@ from typing import Any
 from proofs.symbolic import SymBool, SymInt
 
 WATCHING = frozenset({"watched_by", "chosen"})
-"""Fields of the watcher itself (``surroundings.Watched``)."""
+"""Fields of the watcher itself (``surroundings.WatchedScheduler``)."""
 
 
 def fields_of(name: str, fields: str) -> tuple[str, ...]:
     """``name.field`` for each of some fields."""
     return tuple(f"{name}.{field}" for field in fields.split())
+
+
+def keeps_order(before: Sequence[Any], after: Sequence[Any]) -> bool:
+    """Whether those who were in a queue and still are have not changed places."""
+    return [r for r in after if r in before] == [r for r in before if r in after]
 
 
 class Frame:

@@ -14,8 +14,8 @@ from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import SERVES, Clauses, StepSoFar, resting_clauses, step_clauses
 from proofs.crowds import Crowd, Ledger, Marks
-from proofs.frame import Frame
-from proofs.surroundings import ArbitraryWorld, Watched
+from proofs.frame import Frame, keeps_order
+from proofs.surroundings import ArbitraryWorld, WatchedScheduler
 from proofs.symbolic import Context
 from spec import assumptions as world
 from spec.config import FLAGS, KNOBS, Config
@@ -87,6 +87,8 @@ class Harness:
         """What the queues showed then."""
         self.stranger: Request | None = None
         """Another running request, which the scheduler chose to preempt."""
+        self.stranger_frame: Frame
+        """What it was then."""
         self.refused = 0
         """KV slots the pool was asked for in vain in the last decision, as it was told."""
         self.withdrawn: int | None = None
@@ -139,8 +141,11 @@ class Harness:
     def request(self, status: RequestStatus, name: str = "r") -> Request:
         """A request with arbitrary counters."""
 
+        def named(counter: str) -> str:
+            return counter if name == "r" else f"{name} {counter}"
+
         def new(counter: str, low: int | None = None) -> Any:
-            return self.integer(counter if name == "r" else f"{name} {counter}", low)
+            return self.integer(named(counter), low)
 
         request = Request(name, new("num_prompt_tokens"), new("max_tokens"))
         request.status = status
@@ -153,13 +158,13 @@ class Harness:
         request.num_in_flight_tokens = new("num_in_flight_tokens")
         request.num_stale_output_tokens = new("num_stale_output_tokens")
         request.num_blocks = new("num_blocks", 0)
-        request.is_prefill_chunk = new("is_prefill_chunk", 0) > 0
+        request.is_prefill_chunk = self.truth(named("is_prefill_chunk"))
         return request
 
     def scheduler(self, request: Request) -> Scheduler:
         """A scheduler that serves any number of other requests; ``request`` is in no queue yet."""
         environment = ArbitraryWorld(self)
-        scheduler = Watched(self, environment)
+        scheduler = WatchedScheduler(self, environment)
         scheduler.running = self.crowd("running")
         scheduler.waiting = self.crowd("waiting")
         scheduler.kv_holding_waiting = self.crowd("holding KV")
@@ -272,9 +277,9 @@ class Harness:
             self.goals.append(Goal(FRAMED[name.split(".")[0]], f"{name} is left alone", kept))
         for name, (queue, before) in self.queues.items():
             after = queue.shown
-            kept = [r for r in after if r in before] == [r for r in before if r in after]
             nobody_lost = all(r in after or isinstance(r, Request) for r in before)
-            self.must_be("progress", **{f"{name}_keeps_its_order": kept and nobody_lost})
+            kept = keeps_order(before, after) and nobody_lost
+            self.must_be("progress", **{f"{name}_keeps_its_order": kept})
 
     def must_be(self, invariant: str, **wanted: bool) -> None:
         """Further promises, by name."""

@@ -175,6 +175,10 @@ class Noting:
         self.read: dict[str, Any] = {}
         noted = self.read
 
+        def everything() -> PaddingPolicy:
+            noted.update((f, getattr(policy, f)) for f in PaddingPolicy.__dataclass_fields__)
+            return policy
+
         class Read(PaddingPolicy):
             def __getattribute__(self, name: str) -> Any:
                 if name == "__class__":  # what ``==`` and ``dataclasses.replace`` go by
@@ -185,12 +189,10 @@ class Noting:
                 return object.__getattribute__(self, name)
 
             def __eq__(self, other: object) -> bool:
-                noted.update((f, getattr(policy, f)) for f in PaddingPolicy.__dataclass_fields__)
-                return policy == other
+                return everything() == other
 
             def __hash__(self) -> int:
-                noted.update((f, getattr(policy, f)) for f in PaddingPolicy.__dataclass_fields__)
-                return hash(policy)
+                return hash(everything())
 
         self.policy: PaddingPolicy = object.__new__(Read)
         """What to hand to the model."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from proofs.harness import Harness
 
 
-class Watched(Scheduler):
+class WatchedScheduler(Scheduler):
     """The model's scheduler, but for what the scripts of ``passes`` prove of it.
 
     Whom it chooses to preempt is arbitrary here, and so is the place a request takes in a queue.

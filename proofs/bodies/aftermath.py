@@ -23,6 +23,9 @@ PREEMPTION = fields_of(
     " num_preemptions num_blocks",
 )
 """What a preemption resets; what was asked for, generated and is in flight stays."""
+CHARGED = fields_of("step", "token_budget input_budget")
+FLAGS = fields_of("step", "running_scheduled prefill_scheduled")
+"""What ``must_flag`` is about."""
 ADVANCE = fields_of(
     "request",
     "num_computed_tokens num_in_flight_tokens is_prefill_chunk num_output_placeholders"
@@ -59,8 +62,8 @@ def without_stranger(h: Harness, so_far: StepSoFar) -> StepSoFar:
     return StepSoFar(so_far.step, count, so_far.has_prefill, slots)
 
 
-def must_leave(h: Harness, scheduled: bool, *moved: str) -> None:
-    """A decision moves what is named, and charges the step for the rows it told of."""
+def must_charge(h: Harness, scheduled: bool, *moved: str) -> None:
+    """A decision charges the step for the rows it told of; besides, it moves what is named."""
     step, frame = h.frame.watched("step"), h.frame
     rows = h.told.num_scheduled_tokens if scheduled else 0
     inputs = rows + (h.config.draft_slots if scheduled else 0)
@@ -71,11 +74,7 @@ def must_leave(h: Harness, scheduled: bool, *moved: str) -> None:
         rows_are_charged=step.token_budget == frame.before("step.token_budget") - rows,
         inputs_are_charged=step.input_budget == frame.before("step.input_budget") - inputs,
     )
-    flags = "step.running_scheduled", "step.prefill_scheduled"  # see ``_must_flag``
-    budgets = "step.token_budget", "step.input_budget"
-    preempts = h.stranger is not None or "request.num_preemptions" in moved
-    index = ("step.index",) if preempts else ()
-    h.must_leave(*moved, *flags, *budgets, *index, "request.num_blocks")
+    h.must_leave(*moved, *CHARGED, *FLAGS, BLOCKS)
 
 
 def after_decision(

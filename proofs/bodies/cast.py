@@ -71,3 +71,8 @@ def give_parts(requests: Collection[Request], flavours: Flavours, serial: int) -
 def urgency(request: Request) -> tuple[int, int]:
     """Who comes first under priority scheduling, as the engine's documentation has it."""
     return request.priority, request.arrival_time
+
+
+def least_urgent(running: Sequence[Request], by_urgency: bool) -> Request:
+    """Who is preempted next: the last to come, or by priority."""
+    return max(running, key=urgency) if by_urgency else running[-1]

@@ -7,10 +7,11 @@ from model.scheduler import Scheduler
 from model.step import Step
 from proofs.bodies.aftermath import (
     BLOCKS,
+    CHARGED,
     PREEMPTION,
     after_decision,
+    must_charge,
     must_flag,
-    must_leave,
     without_stranger,
 )
 from proofs.clauses import StepSoFar, resting_clauses, step_clauses
@@ -43,11 +44,14 @@ def arrival(h: Harness) -> None:
 def first_decision(h: Harness) -> None:
     """A step nothing is scheduled in yet: its budgets are whole, its threshold is in force."""
     config = h.config
-    scheduler = h.scheduler(h.request(RequestStatus.FINISHED_STOPPED))
+    gone = h.request(RequestStatus.FINISHED_STOPPED)
+    scheduler = h.scheduler(gone)
     queues = scheduler.running, scheduler.waiting, scheduler.kv_holding_waiting
     counts = [size(queue) for queue in queues]
     num_running = counts[0]
+    h.watch(scheduler, gone)
     step = scheduler.begin_step()
+    h.must_leave()
     h.suppose({"seats": num_running <= config.max_num_seqs})
     h.must_keep(step_clauses(config, StepSoFar(step, 0, False, num_running)))
     untouched = all_of(
@@ -77,34 +81,31 @@ def running(h: Harness) -> None:
     h.watch(scheduler, request, step)
     outcome = scheduler.try_running(step, request)
     scheduled = outcome is SCHEDULED
-    h.must_be("progress", outcome_is_told=outcome is h.told.outcome)
+    told_once = h.decided == 1 and outcome is h.told.outcome
+    h.must_be("progress", outcome_is_told=told_once)
     asked = fields_of("request", "num_prompt_tokens num_output_tokens num_output_placeholders")
     usable = total(h.frame.before(field) for field in asked) + drafts
     h.must_be("progress", no_more_slots_than_it_can_use=h.refused <= usable)
+    moved: tuple[str, ...] = ("request.num_spec_tokens",)
     if h.stranger is not None:
         so_far, slots_taken = without_stranger(h, so_far), slots_taken - 1
-    if request.status is RequestStatus.RUNNING:
-        must_leave(h, scheduled, "request.num_spec_tokens")
-        if not scheduled:
-            kept = request.num_spec_tokens == drafts
-            h.must_be("rows-match-drafts", drafts_kept_for_later=kept)
-    else:
-        must_leave(h, scheduled, *PREEMPTION)
+        moved = (*moved, "step.index")
+    if request.status is not RequestStatus.RUNNING:
+        moved = (*PREEMPTION, "step.index")
+    elif not scheduled:
+        kept = request.num_spec_tokens == drafts
+        h.must_be("rows-match-drafts", drafts_kept_for_later=kept)
+    must_charge(h, scheduled, *moved)
     must_flag(h, step, before, scheduled)
     after_decision(h, scheduler, so_far, request, counted, scheduled, slots_taken)
 
 
 def waiting(h: Harness) -> None:
     """One decision of the waiting pass, from the queue or after a KV load."""
-    loading = bool(h.truth("status is WAITING_FOR_REMOTE_KVS"))
-    resumed = not loading and bool(h.truth("status is PREEMPTED"))
-    request = h.request(
-        RequestStatus.WAITING_FOR_REMOTE_KVS
-        if loading
-        else RequestStatus.PREEMPTED
-        if resumed
-        else RequestStatus.WAITING
-    )
+    statuses = RequestStatus.WAITING_FOR_REMOTE_KVS, RequestStatus.PREEMPTED, RequestStatus.WAITING
+    status = h.one_of(statuses)
+    loading, resumed = status is statuses[0], status is statuses[1]
+    request = h.request(status)
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
     num_running = h.integer("num_running", 0)
@@ -125,8 +126,9 @@ def waiting(h: Harness) -> None:
     h.watch(scheduler, request, step)
     outcome = scheduler.try_waiting(step, request)
     admitted = outcome is SCHEDULED
-    h.must_be("progress", outcome_is_told=outcome is h.told.outcome)
-    must_leave(h, admitted, "request.status", "request.num_computed_tokens")
+    told_once = h.decided == 1 and outcome is h.told.outcome
+    h.must_be("progress", outcome_is_told=told_once)
+    must_charge(h, admitted, "request.status", "request.num_computed_tokens")
     now = request.num_computed_tokens
     if outcome is LOADING:
         kept = all_of(now == h.found, counted == 0)  # what is there is not loaded again
@@ -178,7 +180,7 @@ def preemption(h: Harness) -> None:
         h.context.assume(count <= others_with_slots)
     h.watch(scheduler, victim, step)
     Scheduler.preempt(scheduler, step, victim)  # the body that chose it asks whom
-    h.must_leave(*PREEMPTION, "step.token_budget", "step.input_budget", "step.index")
+    h.must_leave(*PREEMPTION, *CHARGED, "step.index")
     waits = victim.status is RequestStatus.PREEMPTED
     h.must_be("request-conservation", victim_waits=waits)
     # Under priority scheduling its urgency says where: see ``places``.

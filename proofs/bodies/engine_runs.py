@@ -17,7 +17,8 @@ from typing import Any
 from model.policies import RECOMMENDED
 from model.request import Request, RequestStatus
 from proofs.bodies.script import Endless
-from proofs.bodies.watched import Script, Watched
+from proofs.bodies.watched import Script, WatchedEngine
+from proofs.frame import keeps_order
 from proofs.harness import Goal, Harness
 from spec.config import Config
 
@@ -127,7 +128,7 @@ class _Run:
         self.script = Script(config, {stops: 3}, {loads}, {late})
         records: list[object] = []
         self.record = records.append if recorded else None
-        self.engine = Watched(config, self.script, self.record)
+        self.engine = WatchedEngine(config, self.script, self.record)
 
     def play(self) -> Kept:
         engine = self.engine
@@ -151,7 +152,8 @@ class _Run:
                 engine.step()
             except Endless:
                 break
-            yield "who stays in a queue keeps the order", self._in_order(before)
+            kept = all(map(keeps_order, before, self._queues()))
+            yield "who stays in a queue keeps the order", kept
             yield from self._after_a_step()
         yield from self._at_the_end()
 
@@ -171,13 +173,6 @@ class _Run:
             ]
             for output in self.engine.seen.decided
         ]
-
-    def _in_order(self, before: Sequence[list[Request]]) -> bool:
-        """Whether those who were in a queue before and still are have not changed places."""
-        return all(
-            [r for r in old if r in new] == [r for r in new if r in old]
-            for old, new in zip(before, self._queues(), strict=True)
-        )
 
     def _is_new(self) -> bool:
         engine, scheduler = self.engine, self.engine.scheduler

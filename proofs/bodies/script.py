@@ -16,7 +16,8 @@ from model.policies import RECOMMENDED
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import SchedulerOutput, Step
-from proofs.bodies.cast import urgency
+from proofs.bodies.aftermath import PREEMPTION
+from proofs.bodies.cast import least_urgent, urgency
 from spec.config import Config
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED
 
@@ -32,8 +33,7 @@ Share = tuple[Request, int, int, bool]
 
 _fields = attrgetter(*Request.__slots__)
 _kept_by_a_preemption = attrgetter(
-    *("request_id", "priority", "arrival_time", "num_prompt_tokens", "max_tokens"),
-    *("num_output_tokens", "num_in_flight_tokens", "is_prefill_chunk"),
+    *(slot for slot in Request.__slots__ if f"request.{slot}" not in PREEMPTION)
 )
 _of_step = attrgetter(
     "token_budget", "input_budget", "threshold", "running_scheduled", "prefill_scheduled"
@@ -234,7 +234,7 @@ def expected(scheduler: Scripted) -> Expected:
         end.in_running.append(request)
         outcome = plan.get(request, SKIPPED)
         if outcome is PREEMPTS:
-            victim = max(running, key=urgency) if by_urgency else running[-1]
+            victim = least_urgent(running, by_urgency)
             running.remove(victim)
             end.victims.append(victim)
             if victim is request and not by_urgency:

@@ -12,7 +12,7 @@ from model.environment import Sample
 from model.policies import RECOMMENDED
 from model.request import Request
 from model.step import Scheduled, SchedulerOutput, Step
-from proofs.bodies.cast import urgency
+from proofs.bodies.cast import least_urgent
 from proofs.bodies.script import Endless
 from spec.config import Config
 
@@ -102,7 +102,7 @@ class Seen:
         return [share for output in late for share in output.scheduled]
 
 
-class Watched(Engine):
+class WatchedEngine(Engine):
     """The model's engine, under observation."""
 
     def __init__(self, config: Config, script: Script, record: Recorder | None) -> None:
@@ -123,9 +123,7 @@ class Watched(Engine):
         """A preemption, and whether it takes the right one."""
 
         def judged(step: Step, victim: Request) -> None:
-            running = self.scheduler.running
-            by_urgency = self.config.priority_scheduling
-            due = max(running, key=urgency) if by_urgency else running[-1]
+            due = least_urgent(self.scheduler.running, self.config.priority_scheduling)
             self.seen.fair &= victim is due
             preempt(step, victim)
 

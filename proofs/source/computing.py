@@ -70,17 +70,17 @@ class Reads:
         }
 
     def are_within(
-        self, name: str, statements: Sequence[ast.stmt], loop: Loop, times: int = 1
+        self, name: str, statements: Sequence[ast.stmt], loop: Loop, *, once: bool
     ) -> bool:
         """Whether what the name holds where these statements of a loop do not run is no matter.
 
         Nobody reads it but they, and not before the first of them sets it; or long before the loop.
-        ``times``: how often they may set it.
+        ``once``: whether they may set it only once.
         """
         inside = [n for s in statements for n in ast.walk(s) if _is_name(n, name)]
         first = min(inside, key=lambda n: (n.lineno, n.col_offset))
         sets = any(
-            isinstance(s, ast.Assign) and first in s.targets and not reads_name(s.value, name)
+            isinstance(s, ast.Assign) and first in s.targets and not _reads_name(s.value, name)
             for s in statements
         )
         outside = [
@@ -88,14 +88,11 @@ class Reads:
             for node in self._loads
             if node.id == name and not any(node is read for read in inside)
         ]
-        if self._leaks or sum(n.id == name for n in self._stores(statements)) > times:
+        stores = sum(isinstance(n.ctx, ast.Store) for n in inside)
+        if self._leaks or (once and stores > 1):
             return False
         before = loop not in self._inner and all(node.lineno < loop.lineno for node in outside)
         return sets and name not in self._deferred and (not outside or before)
-
-    def _stores(self, statements: Sequence[ast.stmt]) -> list[ast.Name]:
-        names = (n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name))
-        return [name for name in names if isinstance(name.ctx, ast.Store)]
 
 
 def _loads(node: ast.AST) -> list[ast.Name]:
@@ -104,7 +101,7 @@ def _loads(node: ast.AST) -> list[ast.Name]:
     return [name for name in names if not isinstance(name.ctx, ast.Store)]
 
 
-def reads_name(value: ast.expr, name: str) -> bool:
+def _reads_name(value: ast.expr, name: str) -> bool:
     """Whether an expression reads a name."""
     return any(_is_name(node, name) for node in ast.walk(value))
 

@@ -14,14 +14,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from proofs.source.computing import Loop, Reads, call, only_computes, thunk
 from proofs.source.merging import ALL, NOT, TRUTH
+from proofs.source.names import UNSTORABLE
 from proofs.source.storing import AHEAD, AUGMENT, FRESH, PEEK, PUT
-from proofs.symbolic import SymBool, SymInt, SymSeq
 
 OPERATORS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.BitOr: "|"}
 HOLDS = "holds{}__"
 """Variable for the condition at the n-th level; a text cannot use two underscores."""
-UNTOUCHED = frozenset(n for kind in (SymInt, SymBool, SymSeq) for n in vars(kind)) | {"index"}
-"""Attributes that symbolic values have: stores to them are left to ``rewrite``."""
 
 Visit = Callable[[ast.expr], ast.expr]
 
@@ -71,7 +69,7 @@ class Guarding:
     def _fits(self, statement: ast.stmt, tail: Sequence[ast.stmt], loop: Loop | None) -> bool:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if loop is not None:
-                return _can_peek(value) and self._reads.are_within(name, tail, loop)
+                return _can_peek(value) and self._reads.are_within(name, tail, loop, once=True)
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 return _can_store(target) and _can_peek(value)
             case ast.AugAssign(target=ast.Attribute() as target, op=op, value=value):
@@ -140,7 +138,7 @@ class Guarding:
 
 
 def _can_store(target: ast.Attribute) -> bool:
-    return only_computes(target.value) and target.attr not in UNTOUCHED
+    return only_computes(target.value) and target.attr not in UNSTORABLE
 
 
 def _can_peek(value: ast.expr) -> bool:

@@ -35,10 +35,9 @@ def leaving_at_once(
     end, tests = _first_breaks(loop, reads)
     if not tests or loop.orelse or not only_computes(loop.test):
         return None
-    stays = truth(copy.deepcopy(loop.test))
     held = _Values()
-    asked: list[ast.expr] = [thunk(stays)]
-    exits = ast.copy_location(call(NOT, stays), loop.test)
+    asked: list[ast.expr] = [thunk(truth(copy.deepcopy(loop.test)))]
+    exits = ast.copy_location(call(NOT, truth(copy.deepcopy(loop.test))), loop.test)
     original: list[ast.stmt] = [ast.copy_location(ast.If(exits, [_leave(loop.test)], []), loop)]
     stayed: list[ast.stmt] = []
     for statement in loop.body[:end]:
@@ -98,8 +97,8 @@ def _leave(at: ast.AST) -> ast.stmt:
 def _first_breaks(loop: ast.While, reads: Reads) -> tuple[int, list[ast.If]]:
     """Where the breaks at the loop's beginning end, and those breaks.
 
-    Between them stand assignments of names that only the loop reads: computing one of them where
-    the loop is left makes no difference.
+    Between them stand assignments of names that only the loop reads: what they hold once the loop
+    is left makes no difference.
     """
     end, tests = 0, []
     for position, statement in enumerate(loop.body):
@@ -115,7 +114,7 @@ def _first_breaks(loop: ast.While, reads: Reads) -> tuple[int, list[ast.If]]:
 def _only_names(statement: ast.stmt, loop: ast.While, reads: Reads) -> bool:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            return only_computes(value) and reads.are_within(name, loop.body, loop, times=9)
+            return only_computes(value) and reads.are_within(name, loop.body, loop, once=False)
         case ast.If(test=test, body=inner, orelse=[]):
             return only_computes(test) and all(_only_names(s, loop, reads) for s in inner)
     return False

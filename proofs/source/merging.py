@@ -126,11 +126,16 @@ def merge(condition: Any, then: Callable[[], Any], other: Callable[[], Any]) -> 
         condition = condition != 0
     if type(condition) is not SymBool:
         return then() if condition else other()
-    one, two = attempt(then), attempt(other)
+    merged = either_value(condition, attempt(then), attempt(other))
+    return (then() if condition else other()) if merged is FAILED else merged
+
+
+def either_value(condition: SymBool, one: Any, two: Any) -> Any:
+    """``one if condition else two`` as one value, or ``FAILED`` if there is none."""
     if type(one) in _NUMBERS and type(two) in _NUMBERS:
         return condition.__sym_ite__(one, two)
     lists = merged_lists(condition, one, two)
-    return (then() if condition else other()) if lists is None else lists
+    return FAILED if lists is None else lists
 
 
 _NUMBERS = (int, bool, SymInt, SymBool)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from proofs.symbolic import SymBool, SymInt, SymSeq
+
 
 def _listed(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -74,3 +76,13 @@ MUTATORS = _listed(
     """
 )
 """Methods that change the collection they are called on."""
+
+INTERNALS = frozenset(
+    name
+    for kind in (SymInt, SymBool, SymSeq)
+    for name in dir(kind)
+    if not name.startswith("__") and not hasattr(list, name) and not hasattr(int, name)
+)
+"""Attributes of symbolic values that the values they stand for do not have."""
+UNSTORABLE = INTERNALS | {"index"}
+"""Attributes no text may assign: a symbolic value would be taken apart by it."""

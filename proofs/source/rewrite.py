@@ -25,19 +25,13 @@ from typing import Any
 
 from proofs.source.errors import Rejected
 from proofs.source.merger import Merger
+from proofs.source.names import INTERNALS, UNSTORABLE
 from proofs.symbolic import SymBool, SymInt, SymSeq
 
 TICK, ROWS, READ = "_tick__", "_rows__", "_read__"
 IS, INVERT = "_is__", "_invert__"
 
 _SYMBOLIC = (SymInt, SymBool, SymSeq)
-INTERNALS = frozenset(
-    name
-    for kind in _SYMBOLIC
-    for name in dir(kind)
-    if not name.startswith("__") and not hasattr(list, name) and not hasattr(int, name)
-)
-"""Attributes of symbolic values that the values they stand for do not have."""
 
 
 def rewrite(
@@ -156,7 +150,7 @@ class _Rewriter(ast.NodeTransformer):
                 return node
             read = _call(READ, node.value, ast.Constant(node.attr))
             return ast.copy_location(read, node)
-        if node.attr in INTERNALS or node.attr == "index":
+        if node.attr in UNSTORABLE:
             raise Rejected(self.file, node.lineno, f"assigns the attribute {node.attr}")
         return node
 

@@ -10,22 +10,23 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from proofs.source.fresh import Fresh, merged_lists
-from proofs.source.merging import FAILED, attempt
+from proofs.source.fresh import Fresh
+from proofs.source.merging import FAILED, attempt, either_value, truth
 from proofs.source.stubs import constant_of
 from proofs.symbolic import SymBool, SymInt
 
 PEEK, AHEAD, PUT, AUGMENT, FRESH = "_peek__", "_ahead__", "_put__", "_augment__", "_fresh__"
 GROWN = "_grown__"
 
-_OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any], tuple[type, ...]]]
-_OPERATORS = {
-    "+": (operator.iadd, operator.add, (int, bool, SymInt, SymBool)),
-    "-": (operator.isub, operator.sub, (int, bool, SymInt, SymBool)),
-    "|": (operator.ior, operator.or_, (bool, SymBool)),
+_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.iadd,
+    "-": operator.isub,
+    "|": operator.ior,
 }
-"""Operator → as a text's ``x += y`` has it, as a value of its own, and between which types."""
-_NUMBERS = (int, bool, SymInt, SymBool)
+"""Operator → what a text's ``x += y`` does."""
+_TRUTHS = (bool, SymBool)
+_BETWEEN = {"+": (int, SymInt, *_TRUTHS), "-": (int, SymInt, *_TRUTHS), "|": _TRUTHS}
+"""Operator → between which types the result is a value that nobody else holds."""
 
 
 def peek(dictionary: Any, key: Any, default: Any) -> Any:
@@ -70,31 +71,31 @@ def augment(
     real: Callable[[], Any],
 ) -> None:
     """``if condition: owner.name += value``, or another of the operators."""
-    in_place, combined, kinds = _OPERATORS[symbol]
     if type(condition) is SymBool:
         more = attempt(value)
-
-        def new(old: Any) -> Any:
-            return combined(old, more) if type(old) in kinds and type(more) in kinds else FAILED
-
-        if _stored(condition, attempt(owner), name, new):
+        if _stored(condition, attempt(owner), name, lambda old: _combined(symbol, old, more)):
             return
     if condition:
         holder = owner()
         old = getattr(holder, name)
-        setattr(holder, name, in_place(old, real()))
+        setattr(holder, name, _IN_PLACE[symbol](old, real()))
 
 
 def grown(condition: Any, symbol: str, old: Callable[[], Any], value: Callable[[], Any]) -> Any:
     """What ``x`` is after ``if condition: x += value``."""
-    in_place, combined, kinds = _OPERATORS[symbol]
-    if type(condition) is SymInt:
-        condition = condition != 0
+    condition = truth(condition)
     if type(condition) is SymBool:
-        before, more = attempt(old), attempt(value)
-        if type(before) in kinds and type(more) in kinds:
-            return condition.__sym_ite__(combined(before, more), before)
-    return in_place(old(), value()) if condition else old()
+        before = attempt(old)
+        merged = either_value(condition, _combined(symbol, before, attempt(value)), before)
+        if merged is not FAILED:
+            return merged
+    return _IN_PLACE[symbol](old(), value()) if condition else old()
+
+
+def _combined(symbol: str, old: Any, more: Any) -> Any:
+    """``old + more``, or ``FAILED`` where ``old`` itself might change."""
+    kinds = _BETWEEN[symbol]
+    return _IN_PLACE[symbol](old, more) if type(old) in kinds and type(more) in kinds else FAILED
 
 
 def _stored(condition: SymBool, holder: Any, name: str, new: Callable[[Any], Any]) -> bool:
@@ -109,19 +110,11 @@ def _stored(condition: SymBool, holder: Any, name: str, new: Callable[[Any], Any
         if old is FAILED:
             return False
     value = attempt(lambda: new(old))
-    merged = value if value is old else _merged(condition, value, old)
+    merged = value if value is old else either_value(condition, value, old)
     if merged is FAILED:
         return False
     setattr(holder, name, merged)
     return True
-
-
-def _merged(condition: SymBool, one: Any, two: Any) -> Any:
-    """``one if condition else two`` as one value."""
-    if type(one) in _NUMBERS and type(two) in _NUMBERS:
-        return condition.__sym_ite__(one, two)
-    lists = merged_lists(condition, one, two)
-    return FAILED if lists is None else lists
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -16,7 +16,7 @@ from proofs.clauses import SERVES
 from proofs.frame import Frame
 from proofs.harness import Harness
 from proofs.induction import Cache, explore
-from proofs.surroundings import Watched
+from proofs.surroundings import WatchedScheduler
 from proofs.symbolic import Exploration, Limits, Refuted
 from proofs.verdict import ASYNC
 
@@ -84,11 +84,11 @@ def test_rows_are_charged_to_both_budgets(body: str, monkeypatch: pytest.MonkeyP
 def test_a_scheduler_may_not_preempt_whom_it_did_not_choose(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def itself(self: Watched) -> Request:
+    def itself(self: WatchedScheduler) -> Request:
         (shown,) = (r for r in list.__iter__(self.running) if isinstance(r, Request))
         return shown
 
-    monkeypatch.setattr(Watched, "lowest_priority", itself)
+    monkeypatch.setattr(WatchedScheduler, "lowest_priority", itself)
     assert "the-chosen-is-preempted" in refuted("running-pass")
 
 
