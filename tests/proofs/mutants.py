@@ -3,8 +3,7 @@
     python tests/proofs/mutants.py          every mutant: an hour of one busy core
     python tests/proofs/mutants.py --list     what would be changed
 
-Every comparison, arithmetic sign, constant, connective and branch of the functions below is
-changed once.  A mutant of the model is *killed* when some obligation is no longer proved.  A mutant
+``mutation`` says what is changed.  A mutant of the model is *killed* when some obligation is no longer proved.  A mutant
 of a record or of a promise may make the check weaker, which no prover can tell: it is also killed
 when an execution that breaks a promise is no longer told as one, or when a unit test fails.
 Survivors are listed; those in ``EQUIVALENT`` are changes that cannot be seen, each with the reason.
@@ -14,26 +13,24 @@ Survivors are listed; those in ``EQUIVALENT`` are changes that cannot be seen, e
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
 import os
 import signal
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2])]
 
 import pytest  # noqa: E402
+from mutation import ROOT, SWAPPED, SWAPPED_CALLS, Mutant, mutants  # noqa: E402
 
 from model.policies import POLICIES, RECOMMENDED  # noqa: E402
+from proofs.bodies import BODIES as EVERY_BODY  # noqa: E402
 from proofs.check import Task, check  # noqa: E402
 from proofs.clauses import SERVES  # noqa: E402
 from proofs.induction import Cache, explore, prove  # noqa: E402
@@ -42,62 +39,8 @@ from proofs.scenario import Scenario  # noqa: E402
 from proofs.symbolic import Limits  # noqa: E402
 from proofs.trace import Trace  # noqa: E402
 from proofs.verdict import MODES, PROVED  # noqa: E402
-from spec.invariants import CATALOGUE, IDS  # noqa: E402
+from spec.invariants import IDS  # noqa: E402
 
-TARGETS: dict[str, tuple[str, ...]] = {
-    "model.policies": ("decide",),
-    "model.planning": (
-        "threshold_in_force",
-        "surely_ends_in_flight",
-        "capped",
-        "running_rows",
-        "waiting_rows",
-        "mamba_aligned_rows",
-        "scheduled_drafts",
-    ),
-    "model.step": ("commit", "retract"),
-    "model.kv_cache": ("allocate_slots", "free", "capacity"),
-    "model.scheduler": (
-        "urgency",
-        "schedule",
-        "begin_step",
-        "schedule_running",
-        "schedule_waiting",
-        "try_running",
-        "try_waiting",
-        "lowest_priority",
-        "preempt",
-        "finish_load",
-        "update_after_schedule",
-        "finish",
-        "_start_load",
-        "_enqueue",
-    ),
-    "model.output": (
-        "book_counters",
-        "roll_back_rejected",
-        "append_tokens",
-        "propose_drafts",
-    ),
-}
-"""Module → functions whose guards are mutated."""
-
-RECORDS: dict[str, tuple[str, ...]] = {
-    "spec.excuses": ("admits_prefill", "waits_for_output", "ends_in_flight"),
-    "model.observation": ("decision", "advance", "_must_wait", "_pool_is_short"),
-    "model.hindsight": (
-        "look_back",
-        "withdraw",
-        "recount",
-        "group_has_prefill",
-        "queued",
-        "missed",
-        "got_rows",
-    ),
-    "model.output": ("booking", "is_decode"),
-    "spec.promises": tuple({entry.claim.__name__: None for entry in CATALOGUE}),
-}
-"""Module → functions that say what was done and what must hold: a wrong one hides a breach."""
 TESTS = (
     "tests/spec",
     "tests/model/test_scheduler.py",
@@ -107,133 +50,8 @@ TESTS = (
 )
 """What is asked about a mutant of ``RECORDS``."""
 
-COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
-    ast.Lt: (ast.LtE, ast.GtE),
-    ast.LtE: (ast.Lt, ast.Gt),
-    ast.Gt: (ast.GtE, ast.LtE),
-    ast.GtE: (ast.Gt, ast.Lt),
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq,),
-    ast.Is: (ast.IsNot,),
-    ast.IsNot: (ast.Is,),
-}
-SWAPPED = "swapped_"
-"""Prefix of a connective put in for another: the module's own names keep their meaning."""
-RELATIONS = ("<=", ">=", "==")
-"""The relations of a ``Claim``, which are words there."""
-SWAPPED_CALLS = {"min": "max", "max": "min", "all_of": "any_of", "any_of": "all_of"}
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One change: where, and what to what."""
-
-    module: str
-    function: str
-    line: int
-    change: str
-    source: str
-
-    @property
-    def name(self) -> str:
-        """How reports and ``EQUIVALENT`` call it: line numbers move, this does not."""
-        return f"{self.module}.{self.function}: {self.change}"
-
-    @property
-    def is_of_record(self) -> bool:
-        """Whether it changes what is said about a step, not what the step does."""
-        return self.function in RECORDS.get(self.module, ())
-
-
-def mutants() -> Iterator[Mutant]:
-    """Every mutant, in source order."""
-    for module, functions in (*TARGETS.items(), *RECORDS.items()):
-        path = ROOT / (module.replace(".", "/") + ".py")
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for scope in (tree, *(n for n in tree.body if isinstance(n, ast.ClassDef))):
-            prefix = f"{scope.name}." if isinstance(scope, ast.ClassDef) else ""
-            for function in scope.body:
-                if isinstance(function, ast.FunctionDef) and function.name in functions:
-                    yield from _of_function(module, tree, function, prefix + function.name)
-
-
-def _of_function(
-    module: str, tree: ast.Module, function: ast.FunctionDef, qualified: str
-) -> Iterator[Mutant]:
-    runs = [*function.args.defaults, *function.body]  # annotations are not run
-    nodes = [node for part in runs for node in ast.walk(part) if hasattr(node, "lineno")]
-    for node in nodes:
-        for change, mutated in _changes(node):
-            marked = copy.copy(node)
-            before = ast.unparse(_context(function, node)).splitlines()[0]
-            _become(node, mutated)
-            source = ast.unparse(tree)
-            _become(node, marked)
-            yield Mutant(module, qualified, node.lineno, f"{change} in `{before}`", source)
-
-
-def _context(function: ast.FunctionDef, node: ast.AST) -> ast.AST:
-    """The smallest statement, condition or named argument the node stands in, for the report."""
-    best: ast.AST = node
-    for part in ast.walk(function):
-        is_part = isinstance(part, (ast.stmt, ast.keyword))
-        if is_part and any(child is node for child in ast.walk(part)):
-            best = part
-    return best.test if isinstance(best, (ast.If, ast.While)) else best
-
-
-def _become(node: ast.AST, other: ast.AST) -> None:
-    node.__class__ = other.__class__
-    node.__dict__.clear()
-    node.__dict__.update(other.__dict__)
-
-
-def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        for other in COMPARISONS.get(type(node.ops[0]), ()):
-            mutated = copy.copy(node)
-            mutated.ops = [other()]
-            yield f"{type(node.ops[0]).__name__} -> {other.__name__}", mutated
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-        mutated_op = copy.copy(node)
-        mutated_op.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-        yield "+ <-> -", mutated_op
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
-        mutated_op = copy.copy(node)
-        mutated_op.op = ast.BitOr() if isinstance(node.op, ast.BitAnd) else ast.BitAnd()
-        yield "& <-> |", mutated_op
-    elif isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
-        mutated_aug = copy.copy(node)
-        mutated_aug.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-        yield "+= <-> -=", mutated_aug
-    elif isinstance(node, ast.Constant) and type(node.value) is int:
-        for delta in (1, -1):
-            yield f"{node.value} -> {node.value + delta}", ast.Constant(node.value + delta)
-    elif isinstance(node, ast.Constant) and type(node.value) is bool:
-        yield f"{node.value} -> {not node.value}", ast.Constant(not node.value)
-    elif isinstance(node, ast.Constant) and node.value in RELATIONS:
-        for relation in RELATIONS:
-            if relation != node.value:
-                yield f"{node.value} -> {relation}", ast.Constant(relation)
-    elif isinstance(node, ast.If):
-        mutated_if = copy.copy(node)
-        mutated_if.test = ast.Constant(False)
-        yield "branch never taken", mutated_if
-        mutated_if = copy.copy(node)
-        mutated_if.test = ast.Constant(True)
-        yield "branch always taken", mutated_if
-    elif (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in SWAPPED_CALLS
-    ):
-        mutated_call = copy.copy(node)
-        other_name = SWAPPED_CALLS[node.func.id]
-        mutated_call.func = ast.Name(SWAPPED + other_name, ast.Load())
-        yield f"{node.func.id} -> {other_name}", mutated_call
-
-
 BODIES = (
+    "places",
     "engine-runs",
     "whole-passes",
     "first-decision",
@@ -245,6 +63,7 @@ BODIES = (
     "waiting-pass",
 )
 """Cheapest first: most mutants die early."""
+assert set(BODIES) == set(EVERY_BODY), "a body is missing in BODIES"
 
 
 def bodies_by_function() -> tuple[dict[str, set[str]], Cache]:
