@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proofs.source import merging, storing
+sys.path.insert(0, str(Path(__file__).parent))
+
+from played import in_function, scope_of
+
 from proofs.source.acting import acting_properties, may_compute_ahead
-from proofs.source.rewrite import READ, TICK, read, rewrite
-from proofs.symbolic import Exploration, evaluate, sym_len
+from proofs.symbolic import Exploration, evaluate
 
 CLASSES = """
 class Acts:
@@ -52,17 +56,13 @@ USES = {
 
 
 def _played(use: str, operator: str, a: Any, as_it_is: bool = False) -> tuple[Any, ...]:
-    body = "\n".join("    " + line for line in use.splitlines())
     text = CLASSES.format(operator=operator)
-    text += f"\ndef run(item, thing, a):\n{body}\n    return item.a, item.asked, thing.asked\n"
-    tree = ast.parse(text)
-    nodes = list(ast.walk(tree))
-    if not as_it_is:
-        acting = acting_properties(nodes) if may_compute_ahead(nodes) else None
-        tree = rewrite(tree, "text", (), acting)
-    scope: dict[str, Any] = {"len": sym_len, READ: read, TICK: lambda: None}
-    scope |= merging.FUNCTIONS | storing.FUNCTIONS
-    exec(compile(tree, "text", "exec"), scope)
+    text += in_function(
+        f"{use}\nreturn item.a, item.asked, thing.asked", "def run(item, thing, a):"
+    )
+    nodes = list(ast.walk(ast.parse(text)))
+    acting = acting_properties(nodes) if may_compute_ahead(nodes) else None
+    scope = scope_of(text, as_it_is, (), acting)
     made: tuple[Any, ...] = scope["run"](scope["Acts"](3), scope["Asked"](), a)
     return made
 

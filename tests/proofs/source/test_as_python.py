@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from proofs.source import merging, storing
+sys.path.insert(0, str(Path(__file__).parent))
+
+from played import in_function, scope_of, takes
+
 from proofs.source.host import Host
 from proofs.source.loader import _builtins
 from proofs.source.profile import profile_for
-from proofs.source.rewrite import INVERT, IS, READ, TICK, invert, is_bool, read, rewrite
-from proofs.symbolic import Exploration, evaluate, sym_len
+from proofs.symbolic import Exploration, evaluate
 
 TEXTS = {
     "a name set again in a branch": """
@@ -139,23 +141,12 @@ class Item:
         self.held: list[Any] = []
 
 
-def _run(text: str, as_it_is: bool) -> Callable[..., None]:
-    body = "\n".join("    " + line for line in text.strip().splitlines())
-    tree = ast.parse(f"def run(self, items, n):\n{body}\n")
-    if not as_it_is:
-        tree = rewrite(tree, "text", ("sink",))
-    scope: dict[str, Any] = {"len": sym_len, READ: read, TICK: lambda: None}
-    scope |= {IS: is_bool, INVERT: invert, **merging.FUNCTIONS, **storing.FUNCTIONS}
-    exec(compile(tree, "text", "exec"), scope)
-    run: Callable[..., None] = scope["run"]
-    return run
-
-
 def _played(text: str, numbers: Any, as_it_is: bool = False) -> list[Any]:
     owner = SimpleNamespace(sink=set())
     items = [Item(*numbers[:2]), Item(*numbers[2:4])]
     kept = list(items)
-    _run(text, as_it_is)(owner, items, numbers[4])
+    text = in_function(text, "def run(self, items, n):")
+    scope_of(text, as_it_is, ("sink",))["run"](owner, items, numbers[4])
     return [value for item in kept for value in (item.a, item.b, item.c, hasattr(item, "new"))]
 
 
@@ -178,7 +169,7 @@ def test_a_text_computes_what_python_computes(text: str) -> None:
         for path in exploration:
             assert not path.unsupported and path.error is None
             for sample, expected in zip(samples, plain, strict=True):
-                if all(evaluate(d.condition, sample) is d.taken for d in path.decisions):
+                if takes(path, sample):
                     seen += 1
                     assert evaluate(path.value, sample) == expected, sample
     assert seen == len(samples)

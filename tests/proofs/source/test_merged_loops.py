@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
+import sys
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proofs.source import merging, storing
-from proofs.source.merger import Merger
-from proofs.symbolic import Exploration, Path, SymSeq, evaluate, sym_len, sym_max, sym_min
+sys.path.insert(0, str(Path(__file__).parent))
+
+from played import in_function, scope_of, takes
+
+from proofs.symbolic import Exploration, SymSeq, evaluate
 
 TEXTS = {
     "one item is skipped": """
@@ -168,24 +170,13 @@ class Item:
         self.c = value + 10
 
 
-def _function(text: str, merged: bool) -> Callable[..., None]:
-    body = "\n".join("    " + line for line in text.strip().splitlines())
-    tree = ast.parse(f"def run(items, budget, table):\n{body}\n")
-    if merged:
-        tree = ast.fix_missing_locations(Merger(()).visit(tree))
-    scope: dict[str, Any] = {"len": sym_len, "min": sym_min, "max": sym_max}
-    scope |= merging.FUNCTIONS | storing.FUNCTIONS
-    exec(compile(tree, "text", "exec"), scope)
-    run: Callable[..., None] = scope["run"]
-    return run
-
-
 def _played(text: str, merged: bool, numbers: Any) -> list[Any]:
     """Run a text on two items; what it leaves, an exception included."""
     one, two = Item("one", *numbers[:3]), Item("two", *numbers[3:6])
     error = ""
     try:
-        _function(text, merged)([one, two], numbers[6], {"one": [-1, -1]})
+        text = in_function(text, "def run(items, budget, table):")
+        scope_of(text, as_it_is=not merged)["run"]([one, two], numbers[6], {"one": [-1, -1]})
     except (AttributeError, TypeError) as raised:
         error = type(raised).__name__
     kept = [getattr(item, f, 0) for item in (one, two) for f in ("a", "b", "c", "d", "new")]
@@ -214,7 +205,7 @@ def test_symbolically_it_is_what_python_computes(text: str) -> None:
         with Exploration(run) as exploration:
             for path in exploration:
                 assert not path.unsupported and path.error is None
-                taken = [s for s in SAMPLES if _takes(path, s)]
+                taken = [s for s in SAMPLES if takes(path, _inputs(s))]
                 for sample in taken:
                     found = [evaluate(value, _inputs(sample)) for value in path.value]
                     assert found == _played(text, False, sample), sample
@@ -230,11 +221,6 @@ INPUTS = ("a", "b", "c", "A", "B", "C", "budget")
 
 def _inputs(sample: tuple[int, ...]) -> dict[str, int]:
     return dict(zip(INPUTS, sample, strict=True))
-
-
-def _takes(path: Path[Any], sample: tuple[int, ...]) -> bool:
-    given = _inputs(sample)
-    return all(evaluate(d.condition, given) is d.taken for d in path.decisions)
 
 
 MERGED = (

@@ -1,0 +1,39 @@
+"""Small texts, run as Python runs them and as the front end does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from proofs.source import merging, storing
+from proofs.source.rewrite import INVERT, IS, READ, TICK, invert, is_bool, read, rewrite
+from proofs.symbolic import Path, evaluate, sym_len, sym_max, sym_min
+
+GIVEN = {"len": sym_len, "min": sym_min, "max": sym_max, TICK: lambda: None, READ: read}
+GIVEN |= {IS: is_bool, INVERT: invert, **merging.FUNCTIONS, **storing.FUNCTIONS}
+
+
+def scope_of(
+    text: str,
+    as_it_is: bool,
+    sinks: Collection[str] = (),
+    acting: Collection[str] | None = (),
+) -> dict[str, Any]:
+    """What a text defines; ``as_it_is``: without what the front end makes of it."""
+    tree = ast.parse(text)
+    if not as_it_is:
+        tree = rewrite(tree, "text", sinks, acting)
+    scope: dict[str, Any] = dict(GIVEN)
+    exec(compile(tree, "text", "exec"), scope)
+    return scope
+
+
+def in_function(body: str, header: str) -> str:
+    """The statements as the body of a function."""
+    return f"{header}\n" + "\n".join("    " + line for line in body.strip().splitlines()) + "\n"
+
+
+def takes(path: Path[Any], given: Mapping[str, int]) -> bool:
+    """Whether these inputs take the path."""
+    return all(evaluate(d.condition, given) is d.taken for d in path.decisions)
