@@ -35,7 +35,8 @@ class Crowd(list[Any]):
     def __init__(self, context: Context, shown: Iterable[Any] = (), others: Any = 0) -> None:
         super().__init__(shown)
         self._context, self._others = context, others
-        self._positions: list[tuple[Any, Any]] = []
+        self.positions: dict[Any, Any] = {}
+        """Where those stand that were looked for."""
         self._witnesses: tuple[object, object] | tuple[()] = ()
 
     def watch(self) -> list[Any]:
@@ -57,14 +58,15 @@ class Crowd(list[Any]):
     def index(self, item: Any, *_: Any) -> Any:
         """Somewhere: nobody knows how many stand in front."""
         list.index(self, item)
-        position = self._context.int(f"position {len(self._positions)} in a queue", 0)
-        self._positions.append((position, item))
-        return position
+        if item not in self.positions:
+            name = f"position {len(self.positions)} in a queue"
+            self.positions[item] = self._context.int(name, 0)
+        return self.positions[item]
 
     def pop(self, position: Any = None) -> Any:
         """Take out what was found at a position."""
-        for known, item in self._positions:
-            if known is position:
+        for item in self.shown:
+            if position is not None and self.positions.get(item) is position:
                 list.remove(self, item)
                 return item
         return self._refuse()

@@ -13,7 +13,7 @@ from typing import Any
 
 from proofs.symbolic import SymBool, SymInt
 
-WATCHING = frozenset({"watched_by", "chosen"})
+WATCHING = frozenset({"watched_by", "chosen", "index_moved"})
 """Fields of the watcher itself (``surroundings.WatchedScheduler``)."""
 
 

@@ -161,7 +161,7 @@ class Harness:
         request.is_prefill_chunk = self.truth(named("is_prefill_chunk"))
         return request
 
-    def scheduler(self, request: Request) -> Scheduler:
+    def scheduler(self, request: Request) -> WatchedScheduler:
         """A scheduler that serves any number of other requests; ``request`` is in no queue yet."""
         environment = ArbitraryWorld(self)
         scheduler = WatchedScheduler(self, environment)

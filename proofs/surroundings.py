@@ -25,6 +25,8 @@ class WatchedScheduler(Scheduler):
         super().__init__(harness.config, harness.policy, environment, harness.observe)
         self.watched_by = harness
         self.chosen: Request | None = None
+        self.index_moved: int = 0
+        """How far preemptions moved the running pass, in places."""
 
     def lowest_priority(self) -> Request:
         harness = self.watched_by
@@ -37,7 +39,9 @@ class WatchedScheduler(Scheduler):
 
     def preempt(self, step: Step, victim: Request) -> None:
         self.watched_by.must_be("progress", the_chosen_is_preempted=victim is self.chosen)
+        before = step.index
         super().preempt(step, victim)
+        self.index_moved += step.index - before
 
     def _decided(self, *told: Any, **facts: Any) -> str:
         self.watched_by.refused = facts.get("slots_refused", 0)

@@ -63,6 +63,11 @@ def first_decision(h: Harness) -> None:
     spared = all_of(config.exempt_only_request, sum(counts) <= 1)
     known = step.threshold == ite(spared, 0, config.long_prefill_token_threshold)
     h.goals.append(Goal("uniform-decode", "threshold-in-force", known))
+    pool = Scheduler(config, h.policy, scheduler.environment).kv_cache_manager
+    whole = all_of(
+        pool.num_free_blocks == config.num_gpu_blocks, pool.block_size == config.block_size
+    )
+    h.must_be("block-accounting", a_new_pool_is_whole=whole)
 
 
 def running(h: Harness) -> None:
@@ -96,6 +101,8 @@ def running(h: Harness) -> None:
         kept = request.num_spec_tokens == drafts
         h.must_be("rows-match-drafts", drafts_kept_for_later=kept)
     must_charge(h, scheduled, *moved)
+    stays = step.index == h.frame.before("step.index") + scheduler.index_moved
+    h.must_be("progress", only_preemptions_move_the_pass=stays)
     must_flag(h, step, before, scheduled)
     after_decision(h, scheduler, so_far, request, counted, scheduled, slots_taken)
 
@@ -183,6 +190,9 @@ def preemption(h: Harness) -> None:
     h.must_leave(*PREEMPTION, *CHARGED, "step.index")
     waits = victim.status is RequestStatus.PREEMPTED
     h.must_be("request-conservation", victim_waits=waits)
+    before, place = h.frame.before("step.index"), h.queues["running"][0].positions[victim]
+    follows = step.index == before - ite(place < before, 1, 0)
+    h.must_be("progress", who_comes_next_still_does=follows)
     # Under priority scheduling its urgency says where: see ``places``.
     first = next(list.__iter__(scheduler.waiting)) is victim
     h.must_be("progress", victim_goes_first=any_of(h.config.priority_scheduling, first))

@@ -3,23 +3,26 @@
 The other bodies are proved for an arbitrary request in an arbitrary step.  That a pass applies them
 to every request, in order, until one of them ends the pass, is shown here on the model's own loops
 and queues: the decisions are read from a script (``script``), and all scripts are played.  A loop
-treats its third turn as its second, so three requests show what any number would.
+treats its third turn as its second, so three requests show what any number would; it sees no number
+and no knob (``sealed``), so these requests under these knobs show what any would.
 
-Every script of one pass is played under every configuration.  What goes with it (the order of the
-requests, what each of them has been through, what the other queues hold and are told) changes from
-script to script, so that nothing always comes together, at a small part of what all combinations
-would cost.
+What goes with a script (the order of the requests, what each of them has been through, what the
+other queues hold and are told) changes from one to the next, so that nothing always comes together,
+at a small part of what all combinations would cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import count, permutations, product
-from typing import Any
+from itertools import count, cycle, islice, permutations, product
 
+from model.environment import Quiet
+from model.policies import RECOMMENDED
 from model.request import FINISHED, Request, RequestStatus
+from model.scheduler import Scheduler
 from proofs.bodies.cast import HOLDS, RUNS, WAITS, cast, give_parts, urgency
-from proofs.bodies.script import PREEMPTS, PREFILLS, Endless, Scripted, expected
+from proofs.bodies.script import PREEMPTS, PREFILLS, Endless, Scripted, expected, sealed
+from proofs.bodies.sealed import Peeked, Seal
 from proofs.harness import Goal, Harness
 from spec.config import Config
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Attention
@@ -37,39 +40,16 @@ BESIDE_WAITING = tuple(
 )
 """What the other pass is told meanwhile; after a preemption nobody waits for a turn."""
 ENDS = tuple(status for status in RequestStatus if status in FINISHED)
-SEATS = {"max_num_seqs": 2 * NUM_REQUESTS + 1}
-"""Everybody may run, beside one stream."""
-OTHERWISE: dict[str, Any] = {
-    "async_scheduling": False,
-    "mamba_align": True,
-    "enable_chunked_prefill": False,
-    "exempt_only_request": True,
-    "draft_slots": 1,
-    "num_spec_tokens": 0,
-    "num_sampled_tokens_per_step": 0,
-    "long_prefill_token_threshold": 2,
-}
-"""Knob → a value other than its default."""
-OTHER_SIZES: tuple[dict[str, Any], ...] = (
-    {
-        "max_model_len": 9,
-        "max_num_scheduled_tokens": 7,
-        "max_num_batched_tokens": 14,
-        "block_size": 1,
-        "num_gpu_blocks": 18,
-    },
-    {
-        "max_model_len": 4096,
-        "max_num_scheduled_tokens": 8192,
-        "max_num_batched_tokens": 16384,
-        "max_num_seqs": 1024,
-        "block_size": 128,
-        "num_gpu_blocks": 8192,
-    },
-)
-"""The sizes, all at once, small and large: a loop has no business with them."""
 CROWD = 300
 """A pass of this many requests is played too, for loops that count."""
+SIZES = {
+    "max_model_len": 4096,
+    "max_num_scheduled_tokens": 8192,
+    "max_num_batched_tokens": 16384,
+    "max_num_seqs": 1024,
+    "num_gpu_blocks": 8192,
+}
+"""Room for all of them; no loop sees it."""
 
 SERVES = {
     "every running request has its turn": "progress",
@@ -79,6 +59,7 @@ SERVES = {
     "queues in order of arrival or urgency": "progress",
     "admitted requests run last, in order": "progress",
     "the last or the least urgent is preempted": "progress",
+    "as many are preempted as it takes": "progress",
     "only priority scheduling withdraws rows": "uniform-decode",
     "no admission after a preemption": "within-budget",
     "the counters advance once per scheduled request": "placeholder-accounting",
@@ -89,6 +70,8 @@ SERVES = {
     "every block is free or held": "block-accounting",
 }
 """What the other bodies rest on → the catalogue id at stake when a loop breaks it."""
+SEES = "the loops look into nothing they hand on"
+"""At stake with it: whatever the loops do might be otherwise for other requests or knobs."""
 TURNS = {"every running request has its turn", "every waiting request has its turn"}
 Kept = Iterator[tuple[str, bool]]
 """An entry of ``SERVES``, and whether it was kept."""
@@ -100,13 +83,15 @@ def passes(h: Harness) -> None:
         return
     broken = {name for name, holds in all_scripts() if not holds}
     h.goals += [Goal(served, name, name not in broken) for name, served in SERVES.items()]
+    h.goals += [Goal(served, SEES, SEES not in broken) for served in dict.fromkeys(SERVES.values())]
     h.observe(Attention(h.config, "any", broken.isdisjoint(TURNS), excused=False))
 
 
 def all_scripts() -> Kept:
     """Every promise of every script."""
     serial = count()
-    for config in _configs():
+    for priority in (False, True):
+        config = Config.checked(**SIZES, priority_scheduling=priority)
         for ending in range(3 * NUM_REQUESTS):
             yield from _ending(config, next(serial), ending)
         for _ in range(6):
@@ -120,19 +105,13 @@ def all_scripts() -> Kept:
                 number = next(serial)
                 beside = BESIDE_WAITING[number % len(BESIDE_WAITING)] if number % 3 else ()
                 yield from _script(config, number, beside, waiting, num_holding)
-    for all_alike in (SCHEDULED, SKIPPED):
-        crowd = [all_alike] * CROWD
-        config = Config.checked(**OTHER_SIZES[-1])
-        yield from _script(config, next(serial), crowd, [SCHEDULED] * 3, 1)
-        yield from _script(config, next(serial), [SCHEDULED] * 3, crowd, CROWD // 2)
-
-
-def _configs() -> Iterator[Config]:
-    """Both orders of service, with each knob once at another value, and the sizes at two."""
-    for priority in (False, True):
-        one_by_one = ({name: value} for name, value in OTHERWISE.items())
-        for other in ({}, *OTHER_SIZES, *one_by_one):
-            yield Config.checked(**(SEATS | {"priority_scheduling": priority} | other))
+        yield from _shortage(config)
+        for told in ([SCHEDULED], [SKIPPED], RUNNING_TURNS[:3]):
+            crowd = list(islice(cycle(told), CROWD))
+            yield from _script(config, next(serial), crowd, [SCHEDULED] * 3, 1)
+        for told in ([SCHEDULED], [SKIPPED], [SCHEDULED, SKIPPED, LOADING]):
+            crowd = list(islice(cycle(told), CROWD))
+            yield from _script(config, next(serial), [SCHEDULED] * 3, crowd, CROWD // 2)
 
 
 def _script(
@@ -143,13 +122,14 @@ def _script(
     num_holding: int,
 ) -> Kept:
     """One step: what the running requests are told, then what holders and waiting ones are."""
-    everyone = _in_some_order(serial, len(in_running) + len(in_waiting))
+    seal = Seal()
+    everyone = _in_some_order(seal, serial, len(in_running) + len(in_waiting))
     first, last = len(in_running), len(in_running) + num_holding
     queues = _queues(config, serial, everyone[:first], everyone[first:last], everyone[last:])
     plan = dict(
         zip((r for queue in queues for r in queue), (*in_running, *in_waiting), strict=True)
     )
-    return _step(Scripted(config, plan, *queues, streams=serial % 2))
+    return _step(Scripted(seal, config, plan, *queues, streams=serial % 2))
 
 
 def _step(scheduler: Scripted) -> Kept:
@@ -160,6 +140,10 @@ def _step(scheduler: Scripted) -> Kept:
     except Endless:
         yield "turns in queue order", False
         return
+    except Peeked:
+        yield SEES, False
+        return
+    yield SEES, True
     turns = diary.turns
     running, waiting = set(turns) - behind, behind.intersection(turns)
     yield "every running request has its turn", running.issuperset(end.in_running)
@@ -186,12 +170,17 @@ def _step(scheduler: Scripted) -> Kept:
 
 def _arrivals(config: Config, serial: int) -> Kept:
     """Requests enter in some order of urgency while others run, load and wait."""
-    *new, runs, loads, waits = _in_some_order(serial, 2 * NUM_REQUESTS)
+    seal = Seal()
+    *new, runs, loads, waits = _in_some_order(seal, serial, 2 * NUM_REQUESTS)
     queues = _queues(config, serial, [runs], [loads], [waits])
-    scheduler = Scripted(config, {}, *queues, streams=serial % 2)
+    scheduler = Scripted(seal, config, {}, *queues, streams=serial % 2)
     for request in new:
         scheduler.meet(request)
-        scheduler.add_request(request)
+        try:
+            scheduler.add_request(request)
+        except Peeked:
+            yield SEES, False
+            return
     by_urgency = scheduler.config.priority_scheduling
     wanted = sorted([waits, *new], key=urgency) if by_urgency else [waits, *new]
     yield "queues in order of arrival or urgency", scheduler.waiting == wanted
@@ -202,10 +191,11 @@ def _arrivals(config: Config, serial: int) -> Kept:
 
 def _ending(config: Config, serial: int, place: int) -> Kept:
     """One request ends, wherever it is; three are in each queue."""
-    everyone = _in_some_order(serial, 3 * NUM_REQUESTS)
+    seal = Seal()
+    everyone = _in_some_order(seal, serial, 3 * NUM_REQUESTS)
     parts = (everyone[n : n + NUM_REQUESTS] for n in range(0, len(everyone), NUM_REQUESTS))
     queues = _queues(config, serial, *parts)
-    scheduler = Scripted(config, {}, *queues, streams=serial % 2)
+    scheduler = Scripted(seal, config, {}, *queues, streams=serial % 2)
     gone = [*queues[0], *queues[1], *queues[2]][place]
     before = Request("ended before", 1, 1)
     scheduler.finished = [before]
@@ -231,10 +221,27 @@ def _nothing_else(scheduler: Scripted) -> Kept:
     yield "every block is free or held", scheduler.adds_up()
 
 
-def _in_some_order(serial: int, number: int) -> list[Request]:
+def _shortage(config: Config) -> Kept:
+    """The most urgent request needs the blocks of nearly everybody behind: no script, the body."""
+    first, *behind = cast(0, CROWD)
+    scheduler = Scheduler(config, RECOMMENDED, Quiet())
+    scheduler.running = [first, *behind]
+    for request in scheduler.running:
+        request.status, request.num_blocks = RequestStatus.RUNNING, 1
+    scheduler.kv_cache_manager.num_free_blocks = 0
+    needed = CROWD // 2
+    first.num_prompt_tokens = (needed + 1) * config.block_size
+    step = scheduler.begin_step()
+    outcome = scheduler.try_running(step, first)
+    victims = list(reversed(behind))[:needed]
+    fits = outcome is SCHEDULED and step.preempted_reqs == victims
+    yield "as many are preempted as it takes", fits
+
+
+def _in_some_order(seal: Seal, serial: int, number: int) -> list[Request]:
     """So many requests; the ranks of a few have every order in turn."""
     among = max(number, 2 * NUM_REQUESTS)
-    requests = cast(serial, among)
+    requests = [sealed(seal, request) for request in cast(serial, among)]
     order: Sequence[int] = ORDERS[serial * STRIDE % len(ORDERS)]
     if number > len(order):
         order = [(STRIDE * place + serial) % number for place in range(number)]

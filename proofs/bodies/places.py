@@ -13,11 +13,14 @@ from model.scheduler import Scheduler
 from proofs.harness import Harness
 from spec.logic import all_of, any_of
 
+WAITS = RequestStatus.WAITING, RequestStatus.WAITING_FOR_REMOTE_KVS, RequestStatus.PREEMPTED
+STRANGERS = "first", "second"
+
 
 def places(h: Harness) -> None:
     """A queue in order, one more request, and the running request that has to go."""
-    new = h.request(RequestStatus.PREEMPTED)
-    queue = [h.request(RequestStatus.WAITING, name) for name in ("first", "second")]
+    new = h.request(h.one_of(WAITS))
+    queue = [h.request(status, name) for status, name in zip(WAITS, STRANGERS, strict=False)]
     scheduler = h.scheduler(new)
     by_urgency = bool(h.config.priority_scheduling)
     h.context.assume(_in_order(*queue) if by_urgency else True)

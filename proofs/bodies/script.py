@@ -1,15 +1,15 @@
 """The model's scheduler with its decisions read from a script, and what the script should come to.
 
 The script does to a request what the bodies under proof may do to it, and remembers every field as
-it leaves it: whatever differs the next time anybody looks, a loop did.
+it leaves it: whatever differs the next time anybody looks, a loop did.  Between two turns requests,
+knobs, the pool and the step are sealed (``sealed``), so a loop cannot be otherwise for others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 from model.environment import Quiet
 from model.policies import RECOMMENDED
@@ -18,6 +18,7 @@ from model.scheduler import Scheduler
 from model.step import SchedulerOutput, Step
 from proofs.bodies.aftermath import PREEMPTION
 from proofs.bodies.cast import least_urgent, urgency
+from proofs.bodies.sealed import Seal, Sealed, behind_the_seal, proved_for_any
 from spec.config import Config
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED
 
@@ -31,13 +32,24 @@ Plan = Mapping[Request, str]
 Share = tuple[Request, int, int, bool]
 """A request with its rows, its drafts, and whether these are padding."""
 
-_fields = attrgetter(*Request.__slots__)
-_kept_by_a_preemption = attrgetter(
+_fields = behind_the_seal(*Request.__slots__)
+_kept_by_a_preemption = behind_the_seal(
     *(slot for slot in Request.__slots__ if f"request.{slot}" not in PREEMPTION)
 )
-_of_step = attrgetter(
+_of_step = behind_the_seal(
     "token_budget", "input_budget", "threshold", "running_scheduled", "prefill_scheduled"
 )
+
+
+LOOPS_SEE_OF_A_REQUEST = ("status", "is_prefill_chunk")
+LOOPS_SEE_OF_A_STEP = ("index", "num_scheduled_tokens", "preempted_reqs", "output")
+"""Who got rows and who lost them; the numbers beside them are handed on."""
+
+
+def sealed(seal: Seal, request: Request) -> Request:
+    """A request of which the loops see whether it still runs, and whether it samples."""
+    behind: Any = Sealed(seal, request, *LOOPS_SEE_OF_A_REQUEST)
+    return cast(Request, behind)
 
 
 class Endless(Exception):
@@ -71,6 +83,7 @@ class Scripted(Scheduler):
 
     def __init__(
         self,
+        seal: Seal,
         config: Config,
         plan: Plan,
         running: Sequence[Request],
@@ -78,7 +91,10 @@ class Scripted(Scheduler):
         waiting: Sequence[Request],
         streams: int,
     ) -> None:
+        self.seal = seal
         super().__init__(config, RECOMMENDED, Quiet())
+        for name in ("config", "policy", "environment", "kv_cache_manager"):
+            setattr(self, name, Sealed(seal, getattr(self, name)))
         self.plan, self.streams, self.diary = plan, streams, Diary()
         self.running, self.waiting = list(running), list(waiting)
         self.kv_holding_waiting = list(holding)
@@ -86,16 +102,40 @@ class Scripted(Scheduler):
         everyone = [*running, *holding, *waiting]
         self.kv_cache_manager.num_free_blocks -= sum(r.num_blocks for r in everyone)
         self.diary.left = {request: _fields(request) for request in everyone}
-        self.diary.given = config, self.policy, self.environment, self.observer
+        self.diary.given = self.config, self.policy, self.environment, self.observer
         self.diary.may_get_rows = sum(plan[r] in GIVES_ROWS for r in everyone if r in plan)
+
+    # -- the loops, behind the seal -----------------------------------------------------------
+
+    def schedule(self) -> SchedulerOutput:
+        with self.seal.turned(closed=True):
+            return super().schedule()
+
+    def add_request(self, request: Request) -> None:
+        with self.seal.turned(closed=True):
+            super().add_request(request)
+
+    @property
+    def num_waiting_for_streaming_input(self) -> Any:
+        return self.seal.shown("Scheduler.num_waiting_for_streaming_input", self._streaming)
+
+    @num_waiting_for_streaming_input.setter
+    def num_waiting_for_streaming_input(self, number: int) -> None:
+        self._streaming = number
 
     # -- what the loops call ------------------------------------------------------------------
 
-    def begin_step(self) -> Step:
-        step = super().begin_step()
-        self.diary.step_left = _of_step(step)
-        return step
+    @proved_for_any
+    def _enqueue(self, queue: list[Request], request: Request) -> None:
+        super()._enqueue(queue, request)
 
+    @proved_for_any
+    def begin_step(self) -> Step:
+        step: Any = Sealed(self.seal, super().begin_step(), *LOOPS_SEE_OF_A_STEP)
+        self.diary.step_left = _of_step(step)
+        return cast(Step, step)
+
+    @proved_for_any
     def try_running(self, step: Step, request: Request) -> str:
         outcome = self._turn(step, request)
         if outcome is PREEMPTS:
@@ -113,6 +153,7 @@ class Scripted(Scheduler):
         self._leave(step, request)
         return outcome
 
+    @proved_for_any
     def try_waiting(self, step: Step, request: Request) -> str:
         outcome = self._turn(step, request)
         if outcome is SCHEDULED:
@@ -128,6 +169,7 @@ class Scripted(Scheduler):
         self._leave(step, request)
         return outcome
 
+    @proved_for_any
     def preempt(self, step: Step, victim: Request) -> None:
         self.look(victim)
         kept = _kept_by_a_preemption(victim)
@@ -137,6 +179,7 @@ class Scripted(Scheduler):
         self.diary.shares.pop(victim, None)
         self._leave(step, victim)
 
+    @proved_for_any
     def update_after_schedule(self, step: Step, request: Request, rows: int) -> None:
         self.diary.untouched &= _of_step(step) == self.diary.step_left
         self.look(request)

@@ -1,0 +1,104 @@
+"""What a loop may see: who a request is, and the few fields named here.  The rest is sealed.
+
+A sealed value can be handed on but not looked into.  Code that gets by does the same whatever the
+value is, so one value shows what any would do: a loop over sealed requests, under sealed knobs, is
+proved for requests of any size under every configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from operator import attrgetter
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Peeked(Exception):
+    """Something looked into a sealed value; says which."""
+
+
+def _broken(self: Opaque, *_: object) -> NoReturn:
+    raise Peeked(object.__getattribute__(self, "_what"))
+
+
+class Opaque:
+    """A value nobody may look into: whatever is asked of it raises ``Peeked``."""
+
+    def __init__(self, what: str) -> None:
+        object.__setattr__(self, "_what", what)
+
+    __getattribute__ = __setattr__ = __delattr__ = __call__ = _broken
+    __bool__ = __int__ = __float__ = __index__ = __len__ = __iter__ = _broken
+    __contains__ = __getitem__ = __setitem__ = __hash__ = _broken
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _broken
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _broken
+    __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = _broken
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _broken
+    __neg__ = __pos__ = __abs__ = __invert__ = __repr__ = __str__ = _broken
+
+
+class Seal:
+    """Whether the code that runs now is a loop, or a body that is proved for any values."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    @contextmanager
+    def turned(self, closed: bool) -> Iterator[None]:
+        """Closed or open for a while."""
+        before, self.closed = self.closed, closed
+        try:
+            yield
+        finally:
+            self.closed = before
+
+    def shown(self, what: str, value: Any) -> Any:
+        """A value, or what a loop gets to see of it."""
+        return Opaque(what) if self.closed else value
+
+
+class Sealed:
+    """An object behind a seal: while that is closed, only some of its attributes can be seen.
+
+    Args:
+        seal: says whether a loop is looking.
+        target: the object; what is set goes there in any case.
+        visible: names of the attributes that a loop may see.
+    """
+
+    __slots__ = ("_seal", "_target", "_visible")
+
+    def __init__(self, seal: Seal, target: object, *visible: str) -> None:
+        for name, value in zip(self.__slots__, (seal, target, visible), strict=True):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._target, name)
+        if name in self._visible:
+            return value
+        return self._seal.shown(f"{type(self._target).__name__}.{name}", value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._target, name, value)
+
+
+def behind_the_seal(*names: str) -> Callable[[Any], tuple[Any, ...]]:
+    """Reads these attributes of a sealed object, whoever is looking: for the diary, and fast."""
+    read = attrgetter(*names)
+    return lambda sealed: read(sealed._target)
+
+
+def proved_for_any(body: Callable[P, R]) -> Callable[P, R]:
+    """A method that sees everything: other bodies prove it for arbitrary values."""
+
+    @wraps(body)
+    def open_eyed(*args: P.args, **kwargs: P.kwargs) -> R:
+        scheduler: Any = args[0]
+        with scheduler.seal.turned(closed=False):
+            return body(*args, **kwargs)
+
+    return open_eyed
