@@ -15,7 +15,7 @@ from model.output import book_counters, book_output, is_decode, propose_drafts
 from model.policies import PaddingPolicy
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
-from model.step import SchedulerOutput
+from model.step import Scheduled, SchedulerOutput
 from spec.config import Config
 from spec.records import PoolState, RequestState
 
@@ -59,14 +59,7 @@ class Engine:
     def step(self) -> SchedulerOutput:
         """Schedule one step; book the oldest step in flight when the pipeline is full."""
         output = self.scheduler.schedule()
-        if self.record is not None:
-            self.record(output.totals(self.config))
-            if self.config.async_scheduling:  # sync: a step is only over when it is booked
-                for share in output.scheduled:
-                    self._record_state(share.request)
-            for request in output.preempted_reqs:
-                self._record_state(request)
-            self._record_pool()
+        self._record_step(output)
         if output.scheduled:
             self.in_flight.append(output)
         if len(self.in_flight) > (self.max_in_flight if output.scheduled else 0):
@@ -75,26 +68,29 @@ class Engine:
 
     def book(self, output: SchedulerOutput) -> None:
         """The output of one step is back."""
-        config, record = self.config, self.record
         for share in output.scheduled:
-            request = share.request
-            was_finished = request.is_finished
-            sample = NOTHING
-            if share.samples and not was_finished:
-                sample = self.environment.sample(request, share.num_draft_tokens, share.padded)
-            if record is None:
-                book_counters(config, share, sample)
-            else:
-                booking = book_output(config, share, sample)
-            is_finished = request.is_finished
-            if is_finished and not was_finished:
-                self.scheduler.finish(request, request.status)
-            if not config.async_scheduling and not is_finished:
-                propose_drafts(config, request, self.environment.draft(request))
-            if record is not None:
-                record(booking)
-                self._record_state(request)
+            self.book_share(share)
         self._record_pool()
+
+    def book_share(self, share: Scheduled) -> None:
+        """The output of one request's rows is back."""
+        config, record, request = self.config, self.record, share.request
+        was_finished = request.is_finished
+        sample = NOTHING
+        if not was_finished and share.samples:
+            sample = self.environment.sample(request, share.num_draft_tokens, share.padded)
+        if record is None:
+            book_counters(config, share, sample)
+        else:
+            booking = book_output(config, share, sample)
+        is_finished = request.is_finished
+        if is_finished and not was_finished:
+            self.scheduler.finish(request, request.status)
+        if not config.async_scheduling and not is_finished:
+            propose_drafts(config, request, self.environment.draft(request))
+        if record is not None:
+            record(booking)
+            self._record_state(request)
 
     def abort(self, request: Request) -> None:
         """The client goes away; the request may have rows in flight."""
@@ -108,6 +104,16 @@ class Engine:
         """Whether some request still waits or runs."""
         scheduler = self.scheduler
         return bool(scheduler.running or scheduler.waiting or scheduler.kv_holding_waiting)
+
+    def _record_step(self, output: SchedulerOutput) -> None:
+        if self.record is not None:
+            self.record(output.totals(self.config))
+            if self.config.async_scheduling:  # sync: a step is only over when it is booked
+                for share in output.scheduled:
+                    self._record_state(share.request)
+            for request in output.preempted_reqs:
+                self._record_state(request)
+            self._record_pool()
 
     def _record_state(self, request: Request) -> None:
         if self.record is not None:

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from proofs.symbolic import SymBool, SymInt
+from spec.logic import all_of
 
 WATCHING = frozenset({"watched_by", "chosen", "index_moved"})
 """Fields of the watcher itself (``surroundings.WatchedScheduler``)."""
@@ -25,6 +26,14 @@ def fields_of(name: str, fields: str) -> tuple[str, ...]:
 def keeps_order(before: Sequence[Any], after: Sequence[Any]) -> bool:
     """Whether those who were in a queue and still are have not changed places."""
     return [r for r in after if r in before] == [r for r in before if r in after]
+
+
+def same_record(one: Any, other: Any) -> Any:
+    """Whether two records say the same, number by number."""
+    if type(one) is not type(other):
+        return False
+    pairs = zip(_fields(one), _fields(other), strict=True)
+    return all_of(*(_is_same(a, b) for (_, a), (_, b) in pairs))
 
 
 class Frame:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from model.engine import request_state
+from model.environment import Sample
 from model.policies import PaddingPolicy
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
@@ -44,6 +45,7 @@ QUEUED = "queued-holds-no-block"
 FRAMED = {
     "request": "request-conservation",
     "scheduler": "request-conservation",
+    "engine": "request-conservation",
     "pool": "block-accounting",
     "step": "within-budget",
 }
@@ -93,6 +95,10 @@ class Harness:
         """KV slots the pool was asked for in vain in the last decision, as it was told."""
         self.withdrawn: int | None = None
         """Rows the stranger had got in this step already, tokens; None: none."""
+        self.sampled: list[tuple[Sample, Request, int, bool]] = []
+        """What the runner was asked to sample: the answer, for whom, how many drafts, padding?"""
+        self.proposed: list[tuple[int, Request]] = []
+        """What the drafter was asked for: the number of drafts, and for whom."""
         self.rejections: dict[str, bool] = {}
         """What the runner grants about placeholder drafts in the step being booked."""
         self.prefill_withdrawn = all_of(
@@ -259,11 +265,10 @@ class Harness:
         self.observe(PoolState(self.config, manager.num_free_blocks, held))
         self.observe(request_state(scheduler, request))
 
-    def watch(self, scheduler: Scheduler, request: Request, step: Step | None = None) -> None:
+    def watch(self, scheduler: Scheduler, request: Request, **others: Any) -> None:
         """The model's code runs from here on: remember every field of what it may touch."""
         manager = scheduler.kv_cache_manager
-        objects = {"request": request, "scheduler": scheduler, "pool": manager}
-        self.frame = Frame(**objects) if step is None else Frame(**objects, step=step)
+        self.frame = Frame(request=request, scheduler=scheduler, pool=manager, **others)
         self.queues = {
             name: (queue, queue.watch())
             for name in ("running", "waiting", "kv_holding_waiting", "finished")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from model.engine import Engine
 from model.environment import Sample
 from model.request import Request
 from model.scheduler import Scheduler
@@ -51,6 +52,22 @@ class WatchedScheduler(Scheduler):
         queue.append(request)
 
 
+class ProvedEngine(Engine):
+    """The model's engine around a scheduler whose queues show one request.
+
+    The pool is asked of the harness, which knows what the others hold.
+    """
+
+    def __init__(self, harness: Harness, scheduler: WatchedScheduler) -> None:
+        told: list[Any] = []
+        super().__init__(harness.config, harness.policy, scheduler.environment, told.append)
+        self.scheduler, self.told = scheduler, told
+        others: Any = harness.crowd("steps in flight")
+        self.in_flight, self.max_in_flight = others, harness.integer("max_in_flight", 0)
+
+    def _record_pool(self) -> None: ...
+
+
 class ArbitraryWorld:
     """The environment with every answer free, under the named assumptions."""
 
@@ -87,9 +104,12 @@ class ArbitraryWorld:
         harness.context.assume(implies(not_(padded), placeholders == 0))
         rejected = world.PLACEHOLDERS_REJECTED
         harness.rejections = {rejected.id: rejected.condition(padded, placeholders)}
-        return Sample(generated, placeholders, new("stop_after", 0))
+        answer = Sample(generated, placeholders, new("stop_after", 0))
+        harness.sampled.append((answer, request, num_draft_tokens, padded))
+        return answer
 
     def draft(self, request: Request) -> int:
         drafts: int = self.harness.integer("num_proposed_drafts")
         self.harness.assume(world.DRAFTS_AT_MOST_K, self.harness.config, drafts)
+        self.harness.proposed.append((drafts, request))
         return drafts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from model.engine import request_state
 from model.observation import advance
@@ -10,8 +11,9 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import StepSoFar, request_clauses, resting_clauses, step_clauses
-from proofs.frame import fields_of
+from proofs.frame import fields_of, same_record
 from proofs.harness import Goal, Harness
+from proofs.surroundings import ProvedEngine
 from spec import assumptions as world
 from spec.logic import all_of, any_of, ceil_div, ite, max, not_
 from spec.records import PoolState, StepTotals
@@ -100,7 +102,7 @@ def after_decision(
         granted = {world.CRASH_IS_THE_END.id: world.CRASH_IS_THE_END.condition(rows)}
         drafts = step.num_draft_tokens.get(request, 0)
         known = request.num_tokens + request.num_output_placeholders
-        h.watch(scheduler, request, step)
+        h.watch(scheduler, request, step=step)
         scheduler.update_after_schedule(step, request, rows)
         h.must_leave(*ADVANCE)
         h.observe(advance(config, request, counted, rows), granted)
@@ -141,6 +143,12 @@ def must_flag(h: Harness, step: Step, before: tuple[bool, bool, bool], scheduled
         step.prefill_scheduled == any_of(prefill_scheduled, all_of(scheduled, is_prefill)),
     )
     h.goals.append(Goal("no-padding-with-prefill", "flags-follow", followed))
+
+
+def must_record(h: Harness, engine: ProvedEngine, *happened: Any) -> None:
+    """The engine recorded what happened: this and nothing else."""
+    told = all_of(len(engine.told) == len(happened), *map(same_record, engine.told, happened))
+    h.must_be("progress", what_happened_is_told=told)
 
 
 def _must_tell(h: Harness, step: Step, request: Request, rows: int, known: int) -> None:

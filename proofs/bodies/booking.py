@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from model.output import book_output, propose_drafts
+from model.engine import NOTHING, request_state
+from model.output import booking as record_of
 from model.request import FINISHED, Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Scheduled
+from proofs.bodies.aftermath import must_record
 from proofs.clauses import request_clauses, resting_clauses
 from proofs.frame import fields_of
 from proofs.harness import Goal, Harness
+from proofs.surroundings import ProvedEngine, WatchedScheduler
 from spec import assumptions as world
-from spec.logic import implies, ite, not_
+from spec.logic import all_of, implies, ite, not_
 
 
 def booking(h: Harness) -> None:
@@ -37,13 +40,6 @@ def _book_running(h: Harness) -> None:
     scheduler = h.scheduler(request)
     scheduler.running.append(request)
     _book(h, scheduler, share)
-    if not request.is_finished and not config.async_scheduling:
-        drafts = scheduler.environment.draft(request)
-        h.watch(scheduler, request)
-        propose_drafts(config, request, drafts)
-        h.must_leave("request.num_spec_tokens")
-        proposed = request.num_spec_tokens == ite(request.is_prefill_chunk, 0, drafts)
-        h.must_be("rows-match-drafts", drafts_are_those_proposed=proposed)
     h.must_keep(resting_clauses(h.config, request))
 
 
@@ -66,9 +62,11 @@ def abortion(h: Harness) -> None:
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
     _queue_of(h, scheduler, request).append(request)
-    h.watch(scheduler, request)
-    scheduler.finish(request, RequestStatus.FINISHED_ABORTED)
-    h.must_leave("request.status", "request.num_blocks")
+    engine = ProvedEngine(h, scheduler)
+    h.watch(scheduler, request, engine=engine)
+    engine.abort(request)
+    h.must_leave(*ENDED)
+    must_record(h, engine, request_state(scheduler, request))
     aborted = request.status is RequestStatus.FINISHED_ABORTED
     h.goals.append(Goal("length-capped-finish", "abort-is-kept", aborted))
     h.must_keep(resting_clauses(h.config, request))
@@ -105,27 +103,49 @@ def _queue_of(h: Harness, scheduler: Scheduler, request: Request) -> list[Reques
     return scheduler.waiting
 
 
-def _book(h: Harness, scheduler: Scheduler, share: Scheduled) -> None:
-    """Book one share and remove the request if it ended."""
-    request = share.request
-    finished_before = request.is_finished
-    h.watch(scheduler, request)
-    sample = scheduler.environment.sample(request, share.num_draft_tokens, share.padded)
-    booked = book_output(h.config, share, sample)
+def _book(h: Harness, scheduler: WatchedScheduler, share: Scheduled) -> None:
+    """The engine books one share, and removes the request if that ends it."""
+    config, request = h.config, share.request
+    alive, output_before = not request.is_finished, request.num_output_tokens
+    engine = ProvedEngine(h, scheduler)
+    h.watch(scheduler, request, engine=engine)
+    engine.book_share(share)
+    goes_on = alive and not request.is_finished
+    moved = (*IN_FLIGHT, *(BOOKED if alive else ()))
+    moved = (*moved, *(ENDED if alive and not goes_on else ()))
+    must_ask(h, share, alive, goes_on)
+    h.must_leave(*moved, *(DRAFTED if h.proposed else ()))
     back = h.frame.before("request.num_in_flight_tokens") - share.num_scheduled_tokens
     h.must_be("placeholder-accounting", rows_come_back=request.num_in_flight_tokens == back)
-    h.must_leave(*(BOOKED[1:] if finished_before == request.is_finished else BOOKED))
-    if request.is_finished and not finished_before:
-        h.watch(scheduler, request)
-        scheduler.finish(request, request.status)
-        h.must_leave("request.num_blocks")
-    h.observe(booked)
+    sample = h.sampled[0][0] if h.sampled else NOTHING
+    placeholders = sample.num_accepted_placeholders
+    due = record_of(config, share, sample, output_before, alive, placeholders)
+    must_record(h, engine, due, request_state(scheduler, request))
+    h.observe(due)
     h.must_conserve(scheduler, request)
 
 
-BOOKED = fields_of(
-    "request",
-    "status num_output_tokens num_computed_tokens num_output_placeholders num_in_flight_tokens"
-    " num_stale_output_tokens",
-)
-"""What the output of a step moves, if its request is still there; the status, if it ends it."""
+def must_ask(h: Harness, share: Scheduled, alive: bool, goes_on: bool) -> None:
+    """The runner is asked for this share and the drafter for its request, once and when due."""
+    request = share.request
+    due = all_of(alive, share.samples)
+    h.must_be("placeholder-accounting", the_runner_is_asked_when_due=due == bool(h.sampled))
+    for _, who, drafts, padded in h.sampled[:1]:
+        same = all_of(who is request, drafts == share.num_draft_tokens, padded == share.padded)
+        h.must_be("placeholder-accounting", the_runner_is_asked_for_the_share=same)
+    drafting = goes_on and not h.config.async_scheduling
+    h.must_be("rows-match-drafts", the_drafter_is_asked_when_due=drafting == bool(h.proposed))
+    for drafts, who in h.proposed[:1]:
+        kept = request.num_spec_tokens == ite(request.is_prefill_chunk, 0, drafts)
+        taken = all_of(who is request, kept)
+        h.must_be("rows-match-drafts", drafts_are_those_proposed=taken)
+    once = len(h.sampled) <= 1 and len(h.proposed) <= 1
+    h.must_be("placeholder-accounting", nobody_is_asked_twice=once)
+
+
+IN_FLIGHT = fields_of("request", "num_in_flight_tokens num_stale_output_tokens")
+"""What comes back with the output of a step, whatever became of the request."""
+BOOKED = fields_of("request", "num_output_tokens num_computed_tokens num_output_placeholders")
+"""What it moves besides if the request is still there."""
+ENDED = fields_of("request", "status num_blocks")
+DRAFTED = fields_of("request", "num_spec_tokens")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from model.engine import request_state
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
@@ -12,12 +13,14 @@ from proofs.bodies.aftermath import (
     after_decision,
     must_charge,
     must_flag,
+    must_record,
     without_stranger,
 )
 from proofs.clauses import StepSoFar, resting_clauses, step_clauses
 from proofs.crowds import Crowd
 from proofs.frame import fields_of
 from proofs.harness import Goal, Harness
+from proofs.surroundings import ProvedEngine
 from spec import assumptions as world
 from spec.logic import all_of, any_of, ceil_div, ite, max, min, not_, size, total
 from spec.records import LOADING, SCHEDULED
@@ -31,8 +34,10 @@ def arrival(h: Harness) -> None:
     h.assume(world.PROMPT_FITS, h.config, request.num_prompt_tokens)
     h.assume(world.ASKS_FOR_OUTPUT, request.max_tokens)
     scheduler = h.scheduler(request)
-    h.watch(scheduler, request)
-    scheduler.add_request(request)
+    engine = ProvedEngine(h, scheduler)
+    h.watch(scheduler, request, engine=engine)
+    engine.add_request(request)
+    must_record(h, engine, request_state(scheduler, request))
     kept = request.num_prompt_tokens, request.max_tokens, request.priority, request.arrival_time
     same = all_of(*(now == then for now, then in zip(kept, asked, strict=True)))
     h.must_be("request-conservation", asked_for_as_sent=same)
@@ -83,7 +88,7 @@ def running(h: Harness) -> None:
     before = step.running_scheduled, step.prefill_scheduled, request.is_prefill_chunk
     scheduler.running = Crowd(h.context, [request], num_running - 1)
     drafts, counted = request.num_spec_tokens, request.num_computed_tokens
-    h.watch(scheduler, request, step)
+    h.watch(scheduler, request, step=step)
     outcome = scheduler.try_running(step, request)
     scheduled = outcome is SCHEDULED
     told_once = h.decided == 1 and outcome is h.told.outcome
@@ -130,7 +135,7 @@ def waiting(h: Harness) -> None:
     had = counted = request.num_computed_tokens
     if loading:  # of a whole prompt loaded, the last token is computed again
         counted = min(had, request.num_tokens - 1)
-    h.watch(scheduler, request, step)
+    h.watch(scheduler, request, step=step)
     outcome = scheduler.try_waiting(step, request)
     admitted = outcome is SCHEDULED
     told_once = h.decided == 1 and outcome is h.told.outcome
@@ -185,7 +190,7 @@ def preemption(h: Harness) -> None:
         count = count - 1
     else:
         h.context.assume(count <= others_with_slots)
-    h.watch(scheduler, victim, step)
+    h.watch(scheduler, victim, step=step)
     Scheduler.preempt(scheduler, step, victim)  # the body that chose it asks whom
     h.must_leave(*PREEMPTION, *CHARGED, "step.index")
     waits = victim.status is RequestStatus.PREEMPTED

@@ -17,6 +17,7 @@ from typing import Any
 from model.policies import RECOMMENDED
 from model.request import Request, RequestStatus
 from proofs.bodies.script import Endless
+from proofs.bodies.sealed import SEES, Peeked
 from proofs.bodies.watched import Script, WatchedEngine
 from proofs.frame import keeps_order
 from proofs.harness import Goal, Harness
@@ -95,6 +96,7 @@ def engine_runs(h: Harness) -> None:
         return
     broken = {name for name, holds in all_runs(h.config.async_scheduling) if not holds}
     h.goals += [Goal(served, name, name not in broken) for name, served in SERVES.items()]
+    h.goals += [Goal(served, SEES, SEES not in broken) for served in dict.fromkeys(SERVES.values())]
 
 
 def all_runs(async_scheduling: bool) -> Kept:
@@ -152,6 +154,10 @@ class _Run:
                 engine.step()
             except Endless:
                 break
+            except Peeked:
+                yield SEES, False
+                break
+            yield SEES, True
             kept = all(map(keeps_order, before, self._queues()))
             yield "who stays in a queue keeps the order", kept
             yield from self._after_a_step()
@@ -177,17 +183,16 @@ class _Run:
     def _is_new(self) -> bool:
         engine, scheduler = self.engine, self.engine.scheduler
         empty = not (engine.in_flight or engine.has_unfinished_requests or any(self._queues()))
-        given = (self.config, self.config, RECOMMENDED, self.script, self.script, self.record)
-        kept = (
-            *(engine.config, scheduler.config, scheduler.policy),
-            *(engine.environment, scheduler.environment, scheduler.observer),
+        given = (
+            *(self.config, self.script, self.record),
+            *(self.config, RECOMMENDED, self.script, self.record),
         )
         pool = scheduler.kv_cache_manager
         return (
             empty
             and not scheduler.finished
             and scheduler.num_waiting_for_streaming_input == 0
-            and all(one is other for one, other in zip(given, kept, strict=True))
+            and all(one is other for one, other in zip(given, engine.made_of, strict=True))
             and pool.num_free_blocks == self.config.num_gpu_blocks
             and pool.block_size == self.config.block_size
         )

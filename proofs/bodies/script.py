@@ -1,4 +1,4 @@
-"""The model's scheduler with its decisions read from a script, and what the script should come to.
+"""The model's scheduler with its decisions read from a script.
 
 The script does to a request what the bodies under proof may do to it, and remembers every field as
 it leaves it: whatever differs the next time anybody looks, a loop did.  Between two turns requests,
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from model.environment import Quiet
 from model.policies import RECOMMENDED
@@ -17,7 +17,6 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import SchedulerOutput, Step
 from proofs.bodies.aftermath import PREEMPTION
-from proofs.bodies.cast import least_urgent, urgency
 from proofs.bodies.sealed import Seal, Sealed, behind_the_seal, proved_for_any
 from spec.config import Config
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED
@@ -48,8 +47,7 @@ LOOPS_SEE_OF_A_STEP = ("index", "num_scheduled_tokens", "preempted_reqs", "outpu
 
 def sealed(seal: Seal, request: Request) -> Request:
     """A request of which the loops see whether it still runs, and whether it samples."""
-    behind: Any = Sealed(seal, request, *LOOPS_SEE_OF_A_REQUEST)
-    return cast(Request, behind)
+    return Sealed.of(seal, request, *LOOPS_SEE_OF_A_REQUEST)
 
 
 class Endless(Exception):
@@ -94,7 +92,7 @@ class Scripted(Scheduler):
         self.seal = seal
         super().__init__(config, RECOMMENDED, Quiet())
         for name in ("config", "policy", "environment", "kv_cache_manager"):
-            setattr(self, name, Sealed(seal, getattr(self, name)))
+            setattr(self, name, Sealed.of(seal, getattr(self, name)))
         self.plan, self.streams, self.diary = plan, streams, Diary()
         self.running, self.waiting = list(running), list(waiting)
         self.kv_holding_waiting = list(holding)
@@ -131,9 +129,9 @@ class Scripted(Scheduler):
 
     @proved_for_any
     def begin_step(self) -> Step:
-        step: Any = Sealed(self.seal, super().begin_step(), *LOOPS_SEE_OF_A_STEP)
+        step = Sealed.of(self.seal, super().begin_step(), *LOOPS_SEE_OF_A_STEP)
         self.diary.step_left = _of_step(step)
-        return cast(Step, step)
+        return step
 
     @proved_for_any
     def try_running(self, step: Step, request: Request) -> str:
@@ -248,58 +246,3 @@ class Scripted(Scheduler):
     def _leave(self, step: Step, request: Request) -> None:
         self.diary.left[request] = _fields(request)
         self.diary.step_left = _of_step(step)
-
-
-# -- what it should come to -----------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Expected:
-    """Turns, victims and queues, told without a loop that looks after its own index."""
-
-    in_running: list[Request] = field(default_factory=list)
-    in_waiting: list[Request] = field(default_factory=list)
-    """The turns of each pass."""
-    victims: list[Request] = field(default_factory=list)
-    running: list[Request] = field(default_factory=list)
-    holding: list[Request] = field(default_factory=list)
-    waiting: list[Request] = field(default_factory=list)
-
-
-def expected(scheduler: Scripted) -> Expected:
-    """What one step makes of the queues of ``scheduler``; call it before."""
-    plan, by_urgency = scheduler.plan, scheduler.config.priority_scheduling
-    running, holding = list(scheduler.running), list(scheduler.kv_holding_waiting)
-    waiting, end = list(scheduler.waiting), Expected()
-    for request in scheduler.running:
-        if request in end.victims:
-            continue
-        end.in_running.append(request)
-        outcome = plan.get(request, SKIPPED)
-        if outcome is PREEMPTS:
-            victim = least_urgent(running, by_urgency)
-            running.remove(victim)
-            end.victims.append(victim)
-            if victim is request and not by_urgency:
-                outcome = BLOCKED
-        if outcome is BLOCKED:
-            break
-    if not end.victims:
-        for request in (*holding, *waiting):
-            end.in_waiting.append(request)
-            outcome = plan.get(request, SKIPPED)
-            if outcome is BLOCKED:
-                break
-            if outcome is SCHEDULED:
-                running.append(request)
-            if outcome is LOADING and request in waiting:
-                waiting.remove(request)
-                holding.append(request)
-    gone = frozenset(running)
-    waiting = [*reversed(end.victims), *(r for r in waiting if r not in gone)]
-    holding = [r for r in holding if r not in gone]
-    if by_urgency:
-        waiting.sort(key=urgency)
-        holding.sort(key=urgency)
-    end.running, end.holding, end.waiting = running, holding, waiting
-    return end

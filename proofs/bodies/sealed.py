@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Seen = TypeVar("Seen")
+SEES = "the loops look into nothing they hand on"
+"""The promise kept by code that never makes ``Peeked`` be raised."""
 
 
 class Peeked(Exception):
@@ -76,6 +79,11 @@ class Sealed:
         for name, value in zip(self.__slots__, (seal, target, visible), strict=True):
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def of(cls, seal: Seal, target: Seen, *visible: str) -> Seen:
+        """The object behind a seal, of the type it seems to be."""
+        return cast(Seen, cls(seal, target, *visible))
+
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._target, name)
         if name in self._visible:
@@ -84,6 +92,12 @@ class Sealed:
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._target, name, value)
+
+
+def unsealed(value: Seen) -> Seen:
+    """The object itself, for code that sees everything and should be fast."""
+    behind: Any = value
+    return cast(Seen, behind._target)
 
 
 def behind_the_seal(*names: str) -> Callable[[Any], tuple[Any, ...]]:

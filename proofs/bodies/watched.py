@@ -14,6 +14,7 @@ from model.request import Request
 from model.step import Scheduled, SchedulerOutput, Step
 from proofs.bodies.cast import least_urgent
 from proofs.bodies.script import Endless
+from proofs.bodies.sealed import Seal, Sealed, proved_for_any, unsealed
 from spec.config import Config
 
 MOST_TURNS = 500
@@ -103,13 +104,25 @@ class Seen:
 
 
 class WatchedEngine(Engine):
-    """The model's engine, under observation."""
+    """The model's engine, under observation.
+
+    While it goes from step to step its knobs, its scheduler, the world and what it books are sealed
+    (``sealed``): it cannot do otherwise for other requests.
+    """
 
     def __init__(self, config: Config, script: Script, record: Recorder | None) -> None:
         super().__init__(config, RECOMMENDED, script, record)
-        self.script, self.seen = script, Seen()
+        scheduler = self.scheduler
+        self.made_of = (
+            *(self.config, self.environment, self.record),
+            *(scheduler.config, scheduler.policy, scheduler.environment, scheduler.observer),
+        )
+        self.seal, self.script, self.seen = Seal(), script, Seen()
+        self.config = Sealed.of(self.seal, config, "async_scheduling")
+        self.environment = Sealed.of(self.seal, script)
+        self.scheduler = Sealed.of(self.seal, scheduler, "schedule")
         for name, wrap in self._wraps().items():
-            setattr(self.scheduler, name, wrap(getattr(self.scheduler, name)))
+            setattr(scheduler, name, wrap(getattr(scheduler, name)))
 
     def _wraps(self) -> dict[str, Callable[[Any], Any]]:
         """What is put around methods of the scheduler."""
@@ -117,7 +130,20 @@ class WatchedEngine(Engine):
             "try_running": self._counted,
             "try_waiting": self._counted,
             "preempt": self._judged,
+            "schedule": self._sealing,
         }
+
+    def _sealing(self, schedule: Callable[[], SchedulerOutput]) -> Callable[[], SchedulerOutput]:
+        """A step decided with open eyes; the engine sees that there are shares, not what is in."""
+
+        def sealing() -> SchedulerOutput:
+            with self.seal.turned(closed=False):
+                output = schedule()
+                shares = tuple(Sealed.of(self.seal, share) for share in output.scheduled)
+                sealed = SchedulerOutput(shares, output.preempted_reqs)
+                return Sealed.of(self.seal, sealed, "scheduled")
+
+        return sealing
 
     def _judged(self, preempt: Callable[[Step, Request], None]) -> Callable[..., None]:
         """A preemption, and whether it takes the right one."""
@@ -140,12 +166,26 @@ class WatchedEngine(Engine):
 
         return counted
 
+    @proved_for_any
+    def book_share(self, share: Scheduled) -> None:
+        super().book_share(unsealed(share))
+
+    @proved_for_any
+    def _record_step(self, output: SchedulerOutput) -> None:
+        super()._record_step(output)
+
+    @proved_for_any
+    def _record_pool(self) -> None:
+        super()._record_pool()
+
     def step(self) -> SchedulerOutput:
-        output = super().step()
+        with self.seal.turned(closed=True):
+            output = super().step()
         if output.scheduled:
             self.seen.decided.append(output)
         return output
 
+    @proved_for_any
     def book(self, output: SchedulerOutput) -> None:
         asked = self.script.asked = Asked([], [])
         samples = [
@@ -153,7 +193,8 @@ class WatchedEngine(Engine):
             for share in output.scheduled
             if share.samples and not share.request.is_finished
         ]
-        super().book(output)
+        with self.seal.turned(closed=True):
+            super().book(output)
         self.seen.booked.append(output)
         alive = [share.request for share in output.scheduled if not share.request.is_finished]
         drafted = alive if not self.config.async_scheduling else []

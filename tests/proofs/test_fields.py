@@ -23,6 +23,7 @@ from model.policies import RECOMMENDED, PaddingPolicy
 from model.request import Request, RequestStatus
 from proofs import bodies, harness
 from proofs.bodies import BODIES, deciding, run_body
+from proofs.bodies.sealed import Sealed, unsealed
 from proofs.clauses import SERVES
 from proofs.crowds import Crowd, Ledger, Marks
 from proofs.harness import Goal, Harness
@@ -34,6 +35,7 @@ SEALED, RUNS = frozenset({"whole-passes"}), frozenset({"engine-runs"})
 arbitrary there when it takes several values."""
 PROVED = frozenset(BODIES) - SEALED - RUNS
 PASSES = frozenset({"running-pass", "waiting-pass"})
+ENGINE = frozenset({"arrival", "output", "abort"})
 NOTHING, ONE = frozenset[str](), frozenset({"Request"})
 """What a container of these holds."""
 
@@ -108,6 +110,15 @@ FIXED = (
         set(RequestStatus) - {RequestStatus.WAITING, RequestStatus.WAITING_FOR_REMOTE_KVS},
         "WAITING waits like PREEMPTED; nothing is in flight for a request whose KV is loading",
     ),
+    Fixed(ENGINE, "Engine.environment", {"ArbitraryWorld"}, "its answers are arbitrary"),
+    Fixed(ENGINE, "Engine.record", {"builtin_function_or_method"}, "it only listens"),
+    Fixed(ENGINE, "Engine.told", {NOTHING}, "what was recorded: nothing yet"),
+    Fixed(
+        frozenset({"output"}),
+        "Sample.num_generated_tokens num_accepted_placeholders stop_after",
+        {0},
+        "of a step that did not sample; arbitrary otherwise",
+    ),
     Fixed(PROVED, "Scheduler.watched_by", {"Harness"}, "who watches it: see proofs.surroundings"),
     Fixed(PROVED, "Scheduler.chosen", {None}, "whom it chose to preempt: nobody yet"),
     Fixed(PROVED, "Scheduler.index_moved", {0}, "what preemptions did: nothing yet"),
@@ -136,10 +147,13 @@ FIXED = (
         "the decision just taken gave rows; arbitrary while the step decides",
     ),
     Fixed(RUNS, "Engine.seen", {"Seen"}, "it only listens"),
+    Fixed(RUNS, "Engine.seal", {"Seal"}, "what the engine sees: see proofs.bodies.sealed"),
     Fixed(RUNS, "Engine.script", {"Script"}, "it only listens"),
     Fixed(RUNS, "Engine.environment", {"Script"}, "its answers are the script"),
     Fixed(RUNS, "Scheduler.environment", {"Script"}, "its answers are the script"),
-    Fixed(RUNS, "Scheduler.try_running try_waiting preempt", {"function"}, "counted, listens"),
+    Fixed(
+        RUNS, "Scheduler.try_running try_waiting preempt schedule", {"function"}, "counted, listens"
+    ),
     Fixed(RUNS, "Engine.in_flight", {"deque"}, "a new engine"),
     Fixed(
         RUNS,
@@ -204,6 +218,7 @@ def _enters(frame: FrameType) -> bool:
 
 def _objects(value: Any, known: dict[int, Any]) -> Iterator[Any]:
     """The model's objects that ``value`` leads to, without those known before."""
+    value = _behind(value)
     if id(value) in known or isinstance(value, (Enum, PaddingPolicy, Ledger, Marks)):
         return
     if isinstance(value, (list, tuple, set, dict)):
@@ -214,6 +229,11 @@ def _objects(value: Any, known: dict[int, Any]) -> Iterator[Any]:
         yield value
         for held in _fields(value).values():
             yield from _objects(held, known)
+
+
+def _behind(value: Any) -> Any:
+    """The object itself, if it is sealed."""
+    return unsealed(value) if isinstance(value, Sealed) else value
 
 
 @cache
@@ -234,6 +254,7 @@ def _fields(held: Any) -> dict[str, Any]:
 
 def _told(value: Any) -> Any:
     """A value as ``FIXED`` writes it: a container by what it holds, an object by its class."""
+    value = _behind(value)
     if isinstance(value, SYMBOLIC):
         return ARBITRARY
     if isinstance(value, (list, tuple, set, dict)):

@@ -232,21 +232,21 @@ def test_urgency_without_the_sign_of_the_priority_is_noticed(
         ),
         ("abort", "FINISHED_ABORTED", "FINISHED_STOPPED", ENDS),
         (
-            "book",
+            "book_share",
             "if is_finished and not was_finished",
             "if request.status is RequestStatus.FINISHED_LENGTH_CAPPED and not was_finished",
             "every request ends",
         ),
         ("book", "in output.scheduled:", "in output.scheduled[:2]:", IN_FLIGHT),
-        ("book", "if not config.async_scheduling and", "if", OWN),
+        ("book_share", "if not config.async_scheduling and", "if", OWN),
         (
-            "book",
-            "share.samples and not was_finished",
-            "share.samples and not was_finished and not request.num_stale_output_tokens",
+            "book_share",
+            "not was_finished and share.samples",
+            "not was_finished and share.samples and not request.num_stale_output_tokens",
             OWN,
         ),
         (
-            "book",
+            "book_share",
             "book_counters(config, share, sample)",
             "book_counters(config, share, sample); request.num_output_tokens += 1",
             "a request gets the tokens that were returned for it",
@@ -256,7 +256,7 @@ def test_urgency_without_the_sign_of_the_priority_is_noticed(
             "step",
             "if output.scheduled:",
             "if output.scheduled and not output.preempted_reqs:",
-            ONCE,
+            SEES,
         ),
         ("step", "popleft", "pop", ONCE),
         ("step", "(self.max_in_flight if", "(self.max_in_flight + 1 if", FEW),
@@ -273,6 +273,26 @@ def test_a_broken_engine_is_noticed(
 ) -> None:
     monkeypatch.setattr(Engine, method, edited(getattr(Engine, method), old, new))
     assert promise in broken_in_runs()
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [
+        "output.scheduled and output.scheduled[0].num_scheduled_tokens > 999",
+        "bool(output.preempted_reqs)",
+        "self.config.num_spec_tokens > 7",
+        "bool(self.scheduler.running)",
+        "self.environment.draft(None)",
+    ],
+)
+@pytest.mark.parametrize("loop", ["step", "book"])
+def test_an_engine_that_looks_into_what_it_hands_on_is_noticed(
+    looks: str, loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {"step": "if output.scheduled:", "book": "for share in"}[loop]
+    method = edited(getattr(Engine, loop), before, f"{looks}\n    {before}")
+    monkeypatch.setattr(Engine, loop, method)
+    assert SEES in broken_in_runs()
 
 
 @pytest.mark.parametrize("says", [lambda scheduler: scheduler.running, lambda _: True])
