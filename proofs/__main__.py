@@ -4,7 +4,9 @@ import sys
 
 try:
     from proofs.cli import main
+    from proofs.interruption import heed_termination
 
+    heed_termination()
     sys.exit(main())
 except ModuleNotFoundError as error:
     # Status 1 would say "violated": a missing dependency says nothing about a scheduler.

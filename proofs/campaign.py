@@ -12,6 +12,7 @@ from time import perf_counter
 from model.policies import PaddingPolicy
 from proofs.check import Task, check
 from proofs.induction import Cache
+from proofs.interruption import just_end
 from proofs.replay import count
 from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED, Obligation, Statistics
 
@@ -100,7 +101,8 @@ def _in_parallel(
     tasks: Sequence[Task], jobs: int, results: dict[int, list[Obligation]], progress: Progress
 ) -> None:
     """One process per lane; a lane keeps to one mode while it can, as policies share bodies."""
-    lanes = [ProcessPoolExecutor(1, mp_context=get_context("fork")) for _ in range(jobs)]
+    fork = get_context("fork")
+    lanes = [ProcessPoolExecutor(1, fork, initializer=just_end) for _ in range(jobs)]
     left = list(range(len(tasks)))
     running: dict[Future[list[Obligation]], tuple[int, int]] = {}
 
@@ -123,7 +125,7 @@ def _in_parallel(
                 progress(_told(tasks[index], results[index]), len(results), len(tasks))
     except BaseException:
         for process in active_children():
-            process.terminate()
+            process.kill()  # whatever it is doing: it keeps nothing
         raise
     finally:
         for executor in lanes:

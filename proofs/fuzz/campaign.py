@@ -17,6 +17,7 @@ from time import perf_counter
 
 from proofs.fuzz.driver import Goal, Run, random_run
 from proofs.fuzz.shrink import shrink
+from proofs.interruption import just_end
 
 BATCH = 16
 """Executions handed to a process at once: about a tenth of a second."""
@@ -102,7 +103,7 @@ def _elsewhere(goal: Goal, seed: int, jobs: int) -> Generator[_Batch, None, None
     """Batches in order of their numbers, a few ahead."""
     starts = count(0, BATCH)
     pending: deque[Future[_Batch]] = deque()
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("fork"))
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("fork"), initializer=just_end)
     try:
         while True:
             while len(pending) < 4 * jobs:
