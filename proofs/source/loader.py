@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from proofs.source import merging, reading, rewrite, storing
+from proofs.source import identity, merging, reading, rewrite, storing
 from proofs.source.acting import acting_properties, may_compute_ahead
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Rejected, SourceError, Unprofiled, said
@@ -177,8 +177,7 @@ def _builtins(host: Host) -> dict[str, Any]:
         rewrite.TICK: host.tick,
         rewrite.ROWS: host.new_rows,
         rewrite.READ: rewrite.read,
-        rewrite.IS: rewrite.is_bool,
-        rewrite.INVERT: rewrite.invert,
+        **identity.FUNCTIONS,
         **merging.FUNCTIONS,
         **storing.FUNCTIONS,
     }

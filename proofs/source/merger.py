@@ -60,9 +60,9 @@ class Merger(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        computes = all(map(only_computes, node.comparators))
         self.generic_visit(node)
-        middle = node.comparators[:-1]
-        if not middle or not all(only_computes(part) for part in middle):
+        if len(node.ops) == 1 or not computes:
             return node
         operands = [node.left, *node.comparators]
         pairs: list[ast.expr] = [
@@ -73,6 +73,7 @@ class Merger(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """``min(x for x in items if c)`` with a default, where ``c`` only computes."""
+        computes = _tests_only_compute(node)
         self.generic_visit(node)
         match node:
             case ast.Call(
@@ -88,7 +89,7 @@ class Merger(ast.NodeTransformer):
                     )
                 ],
                 keywords=[ast.keyword(arg="default", value=default)],
-            ) if item == target:
+            ) if item == target and computes:
                 test = ast.Lambda(
                     args=ast.arguments(
                         posonlyargs=[],
@@ -247,6 +248,13 @@ def _picking(function: ast.FunctionDef) -> set[str]:
             places = list(node.args)
         found |= {n.id for place in places for n in ast.walk(place) if isinstance(n, ast.Name)}
     return found
+
+
+def _tests_only_compute(call: ast.Call) -> bool:
+    """Whether the generators among the arguments leave out items by computing alone."""
+    generators = [part for part in call.args if isinstance(part, ast.GeneratorExp)]
+    tests = [test for made in generators for part in made.generators for test in part.ifs]
+    return all(map(only_computes, tests))
 
 
 def _listed(made: Any) -> list[ast.stmt]:

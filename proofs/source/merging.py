@@ -133,12 +133,15 @@ def merge(condition: Any, then: Callable[[], Any], other: Callable[[], Any]) -> 
 def either_value(condition: SymBool, one: Any, two: Any) -> Any:
     """``one if condition else two`` as one value, or ``FAILED`` if there is none."""
     if type(one) in _NUMBERS and type(two) in _NUMBERS:
-        return condition.__sym_ite__(one, two)
+        # Of True on one side and 1 on the other the text can tell which it has.
+        alike = (type(one) in _TRUTHS) is (type(two) in _TRUTHS)
+        return condition.__sym_ite__(one, two) if alike else FAILED
     lists = merged_lists(condition, one, two)
     return FAILED if lists is None else lists
 
 
-_NUMBERS = (int, bool, SymInt, SymBool)
+_TRUTHS = (bool, SymBool)
+_NUMBERS = (int, SymInt, *_TRUTHS)
 FAILED = object()
 
 

@@ -11,6 +11,7 @@ The text is run as it stands but for the following, none of which changes what i
 * an ``if`` that only fills a set the profile calls a sink (it feeds nothing) is dropped;
 * an empty dictionary display becomes a call, so that a replay on integers can note which line
   scheduled a request;
+* ``is`` and ``~`` go by what a symbolic value stands for: see ``identity``;
 * attribute names that the prover's own symbolic values use are read through a guard: a symbolic
   number must look like a number to the text, and must not be taken apart by it.
 
@@ -21,15 +22,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from typing import Any
+from itertools import pairwise
 
 from proofs.source.errors import Rejected
+from proofs.source.identity import INVERT, IS, IS_NOT
 from proofs.source.merger import Merger
 from proofs.source.names import INTERNALS, UNSTORABLE
 from proofs.symbolic import SymBool, SymInt, SymSeq
 
 TICK, ROWS, READ = "_tick__", "_rows__", "_read__"
-IS, INVERT = "_is__", "_invert__"
 
 _SYMBOLIC = (SymInt, SymBool, SymSeq)
 
@@ -120,18 +121,19 @@ class _Rewriter(ast.NodeTransformer):
         body.insert(0, ast.copy_location(ast.Expr(_call(TICK)), first))
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """``x is True``: a symbolic truth value is not that object, and yet is true."""
+        """``x is y``: a symbolic truth value is not the object it stands for."""
         self.generic_visit(node)
-        match node:
-            case ast.Compare(ops=[op], comparators=[ast.Constant(value=bool() as wanted)]):
-                if isinstance(op, ast.Is | ast.IsNot):
-                    same = ast.Constant(isinstance(op, ast.Is))
-                    asked = _call(IS, node.left, ast.Constant(wanted), same)
-                    return ast.copy_location(asked, node)
-        return node
+        operands = [node.left, *node.comparators]
+        told = [any(map(_is_none, pair)) for pair in pairwise(operands)]
+        kinds = [isinstance(op, ast.Is | ast.IsNot) for op in node.ops]
+        if not any(kind and not none for kind, none in zip(kinds, told, strict=True)):
+            return node
+        if len(node.ops) > 1:
+            raise Rejected(self.file, node.lineno, "compares by `is` in a chain of comparisons")
+        name = IS if isinstance(node.ops[0], ast.Is) else IS_NOT
+        return ast.copy_location(_call(name, *operands), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """``~x``: of a truth value it is arithmetic, -1 or -2."""
         self.generic_visit(node)
         if isinstance(node.op, ast.Invert):
             return ast.copy_location(_call(INVERT, node.operand), node)
@@ -155,6 +157,10 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(func=ast.Name(name, ast.Load()), args=list(arguments), keywords=[])
 
@@ -165,15 +171,3 @@ def read(value: object, name: str) -> object:
         stands_for = {SymInt: "int", SymBool: "bool", SymSeq: "list"}[type(value)]
         raise AttributeError(f"{stands_for!r} object has no attribute {name!r}")
     return getattr(value, name)
-
-
-def is_bool(value: object, wanted: bool, same: bool) -> object:
-    """``value is wanted``, or ``is not``, where ``wanted`` is ``True`` or ``False``."""
-    if type(value) is SymBool:
-        return value if wanted is same else ~value
-    return (value is wanted) is same
-
-
-def invert(value: Any) -> Any:
-    """``~value``."""
-    return -1 - value.as_int() if type(value) is SymBool else ~value

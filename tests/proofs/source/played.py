@@ -6,12 +6,12 @@ import ast
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from proofs.source import merging, storing
-from proofs.source.rewrite import INVERT, IS, READ, TICK, invert, is_bool, read, rewrite
+from proofs.source import identity, merging, storing
+from proofs.source.rewrite import READ, TICK, read, rewrite
 from proofs.symbolic import Path, evaluate, sym_len, sym_max, sym_min
 
-GIVEN = {"len": sym_len, "min": sym_min, "max": sym_max, TICK: lambda: None, READ: read}
-GIVEN |= {IS: is_bool, INVERT: invert, **merging.FUNCTIONS, **storing.FUNCTIONS}
+GIVEN = {"len": sym_len, "min": sym_min, "max": sym_max, TICK: lambda: True, READ: read}
+GIVEN |= {**identity.FUNCTIONS, **merging.FUNCTIONS, **storing.FUNCTIONS}
 
 
 def scope_of(

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from played import in_function, scope_of, takes
 
+from proofs.source.errors import Rejected
 from proofs.source.host import Host
 from proofs.source.loader import _builtins
 from proofs.source.profile import profile_for
@@ -84,6 +85,43 @@ if big is True:
     items[0].c = 1
 if big is not False:
     items[1].c = 2
+""",
+    "True is": """
+big = items[0].a > items[0].b
+flag = True
+if True is big:
+    items[0].c = 1
+if big is flag:
+    items[1].c = 2
+if (items[0].a > 0) is not (items[1].b > 0):
+    items[1].c += 4
+items[0].c += 8 if big is 1 else 0
+""",
+    "True or 0": """
+kind = 0
+if items[0].a > 0:
+    kind = True
+if kind is True:
+    items[0].c = 1
+one = True if items[0].b > 0 else 1
+items[1].c = 5 if one is True else 6
+""",
+    "a chain that ends in an act": """
+if 0 < n < items.pop().a:
+    items[0].c = 1
+items[0].c += len(items)
+""",
+    "a chain that sets a name": """
+surplus = 0
+if 0 < n < (surplus := items[0].a):
+    items[0].c = 1
+items[1].c = surplus
+""",
+    "a walrus in a generator": """
+k = 9
+least = min((item for item in [items[0].a, n] if (k := item) > 0), default=9)
+items[0].c = least
+items[1].c = k
 """,
     "a truth value inverted": """
 big = items[0].a > 0
@@ -173,6 +211,20 @@ def test_a_text_computes_what_python_computes(text: str) -> None:
                     seen += 1
                     assert evaluate(path.value, sample) == expected, sample
     assert seen == len(samples)
+
+
+@pytest.mark.parametrize("what", ["n is items[0].a", "n is not 2", "5 is n"])
+def test_whether_numbers_are_one_object_is_undecided(what: str) -> None:
+    text = f"items[0].c = 1 if {what} else 2"
+    with Exploration(
+        lambda context: _played(text, [context.int(name, -1, 3) for name in NAMES])
+    ) as exploration:
+        assert all(path.unsupported for path in exploration)
+
+
+def test_a_chain_with_is_is_rejected() -> None:
+    with pytest.raises(Rejected, match="chain"):
+        scope_of("def run(a, b, c):\n    return a is b() is c\n", as_it_is=False)
 
 
 def test_a_generator_is_asked_no_further_than_python_asks_it() -> None:
