@@ -70,7 +70,12 @@ class Run:
 def run(
     loaded: Loaded, task: Task, answers: Mapping[str, int], kept: Collection[str] | None = None
 ) -> Run:
-    """Run a scenario on the given numbers, watching which lines of the text are executed."""
+    """Run a scenario on the given numbers, watching which lines of the text are executed.
+
+    The text runs as it is written: if merging changed what it computes, a counterexample that rests
+    on that is none.
+    """
+    loaded = loaded.as_written
     loaded.host.row_lines = {}
     tracer = Tracer(loaded)
     built: list[Harness] = []
@@ -105,6 +110,7 @@ def replay(
     Raises:
         NotReplayed: the promise is kept, or the numbers are not a legal state.
     """
+    loaded = loaded.as_written
     ran = run(loaded, task, answers, kept)
     if ran.harness is None:
         raise NotReplayed(f"the scheduler cannot be built: {said(ran.error)}")

@@ -10,6 +10,7 @@ import ast
 import builtins
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -53,19 +54,32 @@ class Loaded:
     """Every attribute name in the texts."""
     state: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Attributes of ``self`` written outside ``__init__`` → where."""
+    load_again: Callable[[], Loaded] | None = None
+    """Loads the texts without computing anything ahead; None: these are."""
+
+    @cached_property
+    def as_written(self) -> Loaded:
+        """The texts as they are written: nothing is merged, Python decides every branch."""
+        return self if self.load_again is None else self.load_again()
 
 
-def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> Loaded:
+def load(
+    texts: Iterable[Text], profile: Profile, base: Iterable[Text] = (), *, ahead: bool = True
+) -> Loaded:
     """Load texts in order; a later one may import what an earlier one defines.
 
-    ``base``: texts to load first, which the others derive from.
+    Args:
+        texts: the files.
+        profile: what the host knows.
+        base: texts to load first, which the others derive from.
+        ahead: whether what only computes may be computed ahead, see `merging`.
 
     Raises:
         Rejected: the gate refuses a text.
         SourceError: a text fails while it is executed, or there is no scheduler in them.
         Unprofiled: a text uses an unknown import while it is executed.
     """
-    given = list(texts)
+    given, base = list(texts), list(base)
     own = [text.name for text in given if not text.helper]
     read = _gated([*base, *given])
     trees = {text.name: tree for text, tree in read}
@@ -76,7 +90,8 @@ def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> 
     host.called, host.opened = reading.uses(chain.from_iterable(nodes.values()))
     defined: dict[str, Any] = {}
     everything = list(chain.from_iterable(nodes.values()))
-    acting = acting_properties(everything) if may_compute_ahead(everything) else None
+    merges = ahead and may_compute_ahead(everything)
+    acting = acting_properties(everything) if merges else None
     for text, _ in read:
         imports = [n for n in nodes[text.name] if isinstance(n, ast.Import | ast.ImportFrom)]
         try:
@@ -91,7 +106,9 @@ def load(texts: Iterable[Text], profile: Profile, base: Iterable[Text] = ()) -> 
         node.attr for node in chain.from_iterable(nodes.values()) if isinstance(node, ast.Attribute)
     }
     found = schedulers(classes, trees, own)
-    return Loaded(host, classes, trees, found, frozenset(mentioned), reading.state(nodes))
+    again = partial(load, given, profile, base, ahead=False) if merges else None
+    state = reading.state(nodes)
+    return Loaded(host, classes, trees, found, frozenset(mentioned), state, again)
 
 
 def _gated(texts: Iterable[Text]) -> list[tuple[Text, ast.Module]]:

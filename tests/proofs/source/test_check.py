@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import GOOD_PAD, OVERFLOWING_PAD, line_of, text, texts
 
+from proofs.source import merging
 from proofs.source.check import check_source
 from proofs.source.errors import SourceError
 from proofs.source.loader import Text
@@ -187,3 +190,16 @@ def test_what_the_client_asked_for_may_not_change(field: str) -> None:
     found = report.finding("request-conservation", SYNC)
     assert found is not None and found.verdict == VIOLATED
     assert found.trace is not None and field in str(found.trace.to_json())
+
+
+def test_a_fault_of_merging_is_no_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On integers the text runs as it is written: what merging made of it breaks nothing there."""
+
+    def forgets(left: Any, right: Callable[[], Any]) -> Any:
+        return left  # instead of: left and right()
+
+    for name in (merging.AND, merging.ALL):
+        monkeypatch.setitem(merging.FUNCTIONS, name, forgets)
+    report = check_source(texts(), "mini", modes=[SYNC])
+    verdicts = {finding.verdict for finding in report.findings}
+    assert UNDECIDED in verdicts and VIOLATED not in verdicts
