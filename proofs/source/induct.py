@@ -24,6 +24,7 @@ from proofs.source.raised import INVARIANT as ASSERT
 from proofs.source.scenarios import Task
 from proofs.source.sites import site_of
 from proofs.source.verdicts import Finding
+from proofs.source.witness import disagreement
 from proofs.symbolic import Answer, Exploration, Limits, Path, Proved, Refuted, evaluate
 from proofs.symbolic import Undecided as Unknown
 from proofs.verdict import ASYNC, SYNC, Statistics
@@ -96,6 +97,10 @@ def explore(
         with Exploration(run, limits) as exploration:
             for path in exploration:
                 _judge(loaded, task, path, built[0] if built else None, outcome)
+                if outcome.counts and not path.unsupported:
+                    doubt = disagreement(loaded, task, path, kept)
+                    if doubt:
+                        outcome.doubts.append(f"{task.name}, run as it is written: {doubt}")
                 for gap in host.gaps:
                     outcome.gaps[gap] = None
                 if outcome.satisfied:

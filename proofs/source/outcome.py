@@ -50,6 +50,11 @@ class Outcome:
         return not self.relied_on.isdisjoint(self.broken)
 
     @property
+    def counts(self) -> bool:
+        """Whether something may be called proved for what is being explored."""
+        return self.enough is None and not self.is_void
+
+    @property
     def satisfied(self) -> bool:
         """Whether everything wanted was found."""
         return self.enough is not None and self.enough <= {topic for topic, _ in self.candidates}

@@ -44,6 +44,12 @@ class Path(Generic[T]):
         """Inputs that take this path."""
         return Assignment.of(self._at, self._variables)
 
+    def at_witness(self, value: Any) -> Any:
+        """What a term or a formula is for the inputs of ``model``."""
+        if type(value) is SymInt:
+            return self._at.integer(value)
+        return value.holds_at(self._at) if type(value) is SymBool else value
+
     def close(self) -> None:
         """The exploration moves on: no more questions."""
         self._trail = None
