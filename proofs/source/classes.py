@@ -75,7 +75,7 @@ def _pieces(subject: Subject, doubt: Any, said: str) -> Iterator[tuple[str, str,
     """The doubt, split by company and by what either text does: words and formula."""
     for company, present in subject.company().items():
         if said:
-            yield company, said, f"{said}, but other counters", all_of(doubt, present)
+            yield company, said, f"{said}, but left otherwise", all_of(doubt, present)
             continue
         for before, one in kinds(subject.old, subject.name).items():
             for after, two in kinds(subject.new, subject.name).items():

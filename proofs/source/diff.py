@@ -23,7 +23,7 @@ from proofs.source.induct import bounded
 from proofs.source.loader import Loaded, Text, load
 from proofs.source.profile import profile_for
 from proofs.source.scenarios import CROWDS, Shape, Task, crowds, shapes
-from proofs.source.sides import Side, counted_differently, look, scheduled_differently
+from proofs.source.sides import Side, counted_differently, left, look, scheduled_differently
 from proofs.source.telling import in_words, known_config, worded
 from proofs.source.words import POPULATIONS, TELLING, Subject
 from proofs.symbolic import Exploration, Limits, Path
@@ -208,6 +208,10 @@ def _example(comparison: Comparison, found: Class) -> Difference:
         decided = side.outcome(found.request) if side.raised else _in_words(side)
         halves.append(Half(lines, decided, file, line))
     one, two = sides
+    halves = [
+        replace(half, decision=f"{half.decision}{after}")
+        for half, after in zip(halves, _left(one, two, found.request), strict=True)
+    ]
     if not (
         scheduled_differently(one, two, found.request)
         or counted_differently(one, two, found.request)
@@ -223,6 +227,17 @@ def _example(comparison: Comparison, found: Class) -> Difference:
         halves[0],
         halves[1],
     )
+
+
+def _left(one: Side, two: Side, name: str) -> tuple[str, str]:
+    """What is otherwise about a request after the step, on either side, where its rows are not."""
+    if scheduled_differently(one, two, name):
+        return "", ""
+    apart = [(what, *values) for what, *values in left(one, two, name) if values[0] != values[1]]
+    before, after = (
+        ", ".join(f"{what} = {values[side]}" for what, *values in apart) for side in (0, 1)
+    )
+    return f"; then {name}: {before}", f"; then {name}: {after}"
 
 
 def _in_words(side: Side) -> str:

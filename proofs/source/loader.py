@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
@@ -60,7 +60,9 @@ class Loaded:
     @cached_property
     def as_written(self) -> Loaded:
         """The texts as they are written: nothing is merged, Python decides every branch."""
-        return self if self.load_again is None else self.load_again()
+        if self.load_again is None:
+            return self
+        return replace(self.load_again(), mentioned=self.mentioned)
 
 
 def load(

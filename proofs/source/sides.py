@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,16 +10,55 @@ from proofs.source.concrete import NotReplayed
 from proofs.source.harness import Harness
 from proofs.source.induct import from_profile
 from proofs.source.observe import Step
+from proofs.source.requests import Request
 from proofs.source.scenarios import Arrangement
 from proofs.source.state import View
 from proofs.symbolic import Unsupported
-from spec.logic import all_of, any_of, not_
+from spec.logic import any_of
 from spec.records import SCHEDULED, Decision
 
 NOT_REACHED = "not reached"
 """No rows: the step ended before it looked at the request."""
 LOST = "lost"
 """Nothing to compare: the step raised at another request."""
+
+COMPARED = (
+    *("num_computed_tokens", "num_output_tokens", "num_output_placeholders", "num_spec_tokens"),
+    *("num_prompt_tokens", "max_tokens", "priority", "arrival_time", "is_prefill_chunk"),
+)
+"""What is compared of a request after the step."""
+IN_FLIGHT = ("num_in_flight_tokens", "num_stale_output_tokens")
+"""And where both texts count it (since 0.27)."""
+
+
+@dataclass(slots=True)
+class After:
+    """A request when the step is over."""
+
+    counters: View
+    num_preemptions: Any
+    places: str
+    """Where the scheduler keeps it."""
+    blocks: str
+    """Whether its KV blocks were given back."""
+
+    @classmethod
+    def of(cls, harness: Harness, request: Request) -> After:
+        """As the harness's text left it."""
+        scheduler, name = harness.scheduler, request.request_id
+        queues = {"runs": [scheduler.running], "waits": harness.queues()}
+        places = [
+            place
+            for place, kept in queues.items()
+            for queue in kept
+            for other in queue
+            if other is request
+        ]
+        if name not in scheduler.requests:
+            places.append("is not known")
+        where = " and ".join(places) or "is in no queue"
+        blocks = "given back" if name in harness.world.freed else "kept"
+        return cls(harness.view(request), request.num_preemptions, where, blocks)
 
 
 @dataclass(slots=True)
@@ -35,7 +75,7 @@ class Side:
     """The line that raised."""
     about: str = ""
     """The request the step was at when it raised."""
-    after: dict[str, View] = field(default_factory=dict)
+    after: dict[str, After] = field(default_factory=dict)
 
     def outcome(self, name: str) -> str:
         """What became of a request."""
@@ -76,7 +116,7 @@ def look(harness: Harness, arrange: Arrangement) -> Side:
         harness,
         {decision.request_id: decision for decision in decisions},
         tuple(seen.rows),
-        after={request.request_id: harness.view(request) for request in harness.judged},
+        after={r.request_id: After.of(harness, r) for r in harness.judged},
     )
 
 
@@ -96,16 +136,21 @@ def scheduled_differently(old: Side, new: Side, name: str) -> Any:
     )
 
 
+def left(old: Side, new: Side, name: str) -> Iterator[tuple[str, Any, Any]]:
+    """Everything about a request after the step: what it is, in the one text and in the other."""
+    before, after = old.after.get(name), new.after.get(name)
+    if before is None or after is None:
+        return
+    one, two = before.counters, after.counters
+    yield "place", before.places, after.places
+    yield "status", one.status.value, two.status.value
+    yield "KV blocks", before.blocks, after.blocks
+    yield "num_preemptions", before.num_preemptions, after.num_preemptions
+    both_track = old.harness.tracks_flight and new.harness.tracks_flight
+    for counter in COMPARED + (IN_FLIGHT if both_track else ()):
+        yield counter, getattr(one, counter), getattr(two, counter)
+
+
 def counted_differently(old: Side, new: Side, name: str) -> Any:
-    """Whether a request's counters differ after the step."""
-    one, two = old.after.get(name), new.after.get(name)
-    if one is None or two is None:
-        return False
-    return any_of(
-        one.status is not two.status,
-        one.num_computed_tokens != two.num_computed_tokens,
-        one.num_output_placeholders != two.num_output_placeholders,
-        one.num_spec_tokens != two.num_spec_tokens,
-        all_of(one.is_prefill_chunk, not_(two.is_prefill_chunk)),
-        all_of(two.is_prefill_chunk, not_(one.is_prefill_chunk)),
-    )
+    """Whether anything about a request differs after the step."""
+    return any_of(*(one != two for _, one, two in left(old, new, name)))

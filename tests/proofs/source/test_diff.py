@@ -85,7 +85,7 @@ def test_other_counters_after_the_same_rows_are_a_difference() -> None:
         "request.num_computed_tokens += rows", "request.num_computed_tokens += 1"
     )
     report = _diff(texts(), (Text("scheduler.py", moved),))
-    assert any("but other counters" in d.sentence for d in report.differences)
+    assert any("but left otherwise" in d.sentence for d in report.differences)
 
 
 def test_what_the_profile_does_not_know_is_undecided() -> None:
@@ -143,3 +143,18 @@ def test_0_28_to_0_29_is_the_bound_of_53962_and_its_assertion() -> None:
         assert past or cut, found.sentence
     for start in ("ordinary prefills", "diffusion", "requests whose KV", "running decodes"):
         assert report.population(start) == PROVED
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("self.waiting.prepend_request(victim)", "pass", "place = "),
+        ("self.kv_cache_manager.free(victim)", "pass", "KV blocks = kept"),
+        ("victim.num_preemptions += 1", "victim.max_tokens += 5", "max_tokens = "),
+    ],
+)
+def test_a_victim_left_otherwise_is_a_difference(old: str, new: str, told: str) -> None:
+    content = text()
+    assert content.count(old) == 1
+    report = _diff(texts(), (Text("scheduler.py", content.replace(old, new)),))
+    assert any(told in found.after.decision for found in report.differences)
