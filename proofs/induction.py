@@ -236,21 +236,24 @@ def _judge(path: Path[list[Goal]], config: Config, result: BodyResult) -> None:
     open_ = [goal for goal in goals if not _goal(result, goal).is_settled]
     # Most goals need no hypothesis of their own: what is proved here rests on none.
     batches: dict[tuple[str, ...], list[Goal]] = {}
-    for goal, answer in _answers(path, open_, {}):
+    for goal, answer in _answers(path, open_, {}, result):
         if goal.granted and not isinstance(answer, Proved):
             batches.setdefault(tuple(sorted(goal.granted)), []).append(goal)
         else:
             _settle(result, path, goal, answer, config)
     for batch in batches.values():
-        for goal, answer in _answers(path, batch, batch[0].granted):
+        for goal, answer in _answers(path, batch, batch[0].granted, result):
             _settle(result, path, goal, answer, config)
 
 
 def _answers(
-    path: Path[list[Goal]], goals: list[Goal], granted: Mapping[str, bool]
+    path: Path[list[Goal]], goals: list[Goal], granted: Mapping[str, bool], result: BodyResult
 ) -> list[tuple[Goal, Answer]]:
+    def dear(name: str, assumption: str) -> bool:
+        return assumption in granted and assumption not in _goal(result, goals[int(name)]).used
+
     claims = {str(index): goal.formula for index, goal in enumerate(goals)}
-    answers = path.prove_all(claims, tracked=granted)
+    answers = path.prove_each(claims, granted, dear)
     return [(goal, answers[str(index)]) for index, goal in enumerate(goals)]
 
 

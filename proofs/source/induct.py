@@ -8,7 +8,7 @@ integers and broke it there, and *undecided* otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from proofs.clauses import SERVES
 from proofs.source.conclude import findings_about
 from proofs.source.errors import Rejected, said
 from proofs.source.goals import Goal
-from proofs.source.harness import UNJUDGED, Harness
+from proofs.source.harness import CLAUSE, UNJUDGED, Harness
 from proofs.source.host import RAN_ON, Host, RanOn
 from proofs.source.loader import Loaded
 from proofs.source.outcome import Candidate, Outcome, Topic
@@ -155,7 +155,7 @@ def _judge(
         if (goal.name not in outcome.broken if goal.claim is None else not outcome.is_void)
     ]
     outcome.spoken |= {goal.invariant for goal in goals if goal.claim is not None}
-    for goal, answer in zip(goals, _answers(path, goals), strict=True):
+    for goal, answer in zip(goals, _answers(path, goals, outcome.used), strict=True):
         if isinstance(answer, Proved):
             outcome.used.setdefault(goal.invariant, set()).update(answer.core)
         elif goal.claim is None:
@@ -168,27 +168,27 @@ def _judge(
             outcome.doubtful[goal.invariant] = answer.reason
 
 
-def _answers(path: Path[list[Goal]], goals: list[Goal]) -> list[Answer]:
+def _answers(
+    path: Path[list[Goal]], goals: list[Goal], used: Mapping[str, Collection[str]]
+) -> list[Answer]:
     """What the solver says of each goal, in as few queries as that takes.
 
-    Most goals follow from the ranges of their terms, and most of the others need none of the
-    hypotheses they are granted: all are asked together first.  What is left is asked again, with
-    those that share their hypotheses.
+    Most goals need none of the hypotheses they are granted: all are asked without them first.  What
+    is left is asked again, together with those that share their hypotheses.
+
+    ``used``: invariant → the assumptions it rests on already; only others are worth avoiding.
     """
-    answers: dict[str, Answer] = {}
-    names = [str(index) for index in range(len(goals))]
-    asked: dict[str, Goal] = {}
-    for name, goal in zip(names, goals, strict=True):
-        evident = path.evident(goal.formula)
-        if evident is not None:
-            answers[name] = evident
-        else:
-            asked[name] = goal
-    answers |= path.prove_all({name: goal.formula for name, goal in asked.items()})
-    again = {n: g for n, g in asked.items() if g.granted and not isinstance(answers[n], Proved)}
+
+    def dear(name: str, assumption: str) -> bool:
+        free = used.get(goals[int(name)].invariant, ())
+        return assumption not in free and not assumption.startswith(CLAUSE)
+
+    named = {str(index): goal for index, goal in enumerate(goals)}
+    answers = path.prove_each({name: goal.formula for name, goal in named.items()}, {}, dear)
+    again = {n: g for n, g in named.items() if g.granted and not isinstance(answers[n], Proved)}
     for granted, group in _grouped(again):
-        answers |= path.prove_all({n: goals[int(n)].formula for n in group}, (), granted)
-    return [answers[name] for name in names]
+        answers |= path.prove_each({n: named[n].formula for n in group}, granted, dear)
+    return [answers[name] for name in named]
 
 
 def _grouped(goals: Mapping[str, Goal]) -> Iterable[tuple[Mapping[str, Any], list[str]]]:

@@ -28,7 +28,7 @@ from proofs.verdict import ASYNC, VIOLATED
 
 DEPTHS = ((1, 1), (2, 1), (1, 2), (2, 2), (3, 1), (3, 2))
 """(steps, requests), in the order they are tried."""
-LENGTHS = (4, 7, 24)
+LENGTHS = (3, 4, 7, 24)
 """Bounds on ``max_model_len``, in the order they are tried."""
 AMPLE = 8192
 """A budget no search can exhaust, rows (vLLM's own default for max_num_batched_tokens)."""

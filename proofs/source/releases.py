@@ -129,12 +129,18 @@ def releases_matrix(
     reach_seconds: float = 0.0,
     progress: Callable[[str], None] | None = None,
 ) -> Matrix:
-    """Check many releases, each in a process of its own, ``jobs`` at a time."""
+    """Check many releases, each in a process of its own, ``jobs`` at a time.
+
+    The later a release the longer it takes: late ones come first, and the one that is left when the
+    others end is spread over the processors, with a process for each scheduling mode.
+    """
+    order = tuple(reversed(dict.fromkeys(versions)))
 
     def one(version: str) -> SourceReport | tuple[str, str, int]:
+        spread = jobs > 1 and version == order[-1]
         try:
             report = check_release(
-                version, whole_loop=whole_loop, reach_seconds=reach_seconds, together=False
+                version, whole_loop=whole_loop, reach_seconds=reach_seconds, together=spread
             )
         except SourceError as error:
             return version, str(error), error.status
@@ -143,7 +149,8 @@ def releases_matrix(
         return report
 
     with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        results = list(pool.map(one, versions))
+        found = dict(zip(order, pool.map(one, order), strict=True))
+    results = [found[version] for version in versions]
     return Matrix(
         tuple(r for r in results if isinstance(r, SourceReport)),
         tuple(r for r in results if not isinstance(r, SourceReport)),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar, cast
 
 from proofs.symbolic.answers import Answer, Assignment, Proved, Refuted, Undecided
@@ -12,7 +12,7 @@ from proofs.symbolic.bools import SymBool
 from proofs.symbolic.ints import SymInt
 from proofs.symbolic.minimum import least
 from proofs.symbolic.pool import Formula
-from proofs.symbolic.solver import Outcome, Sat, Unsat
+from proofs.symbolic.solver import Sat, Unsat
 from proofs.symbolic.trail import Decision, Gap, Trail, Where
 
 T = TypeVar("T")
@@ -61,13 +61,6 @@ class Path(Generic[T]):
         return self._trail
 
     # -- proofs --------------------------------------------------------------------------
-
-    def evident(self, claim: Formula) -> Proved | None:
-        """A proof of the claim that takes no query: by the ranges of its terms on the path."""
-        if self.unsupported or type(claim) is not SymBool:
-            return Proved() if claim is True and not self.unsupported else None
-        names = self._current.knowledge.reasons(claim)
-        return None if names is None else Proved(names)
 
     def holds(
         self, claim: Formula, given: Iterable[Formula] = (), tracked: Tracked | None = None
@@ -123,16 +116,54 @@ class Path(Generic[T]):
             del open_[name]
             answers[name] = Refuted(Assignment.of(at, self._variables))
 
-    def _needed(self, unsat: Unsat, doubts: list[Formula], tracked: Tracked) -> frozenset[str]:
-        """The core, with every tracked condition dropped that the proof can do without."""
-        core = unsat.core
-        for name in tracked:
-            if name in core:
-                fewer = {n: c for n, c in tracked.items() if n in core and n != name}
-                outcome: Outcome = self._current.solver.check_with(doubts, fewer)
-                if isinstance(outcome, Unsat):
-                    core = outcome.core
-        return core
+    def prove_each(
+        self,
+        claims: Mapping[str, Formula],
+        tracked: Tracked | None = None,
+        dear: Callable[[str, str], bool] | None = None,
+    ) -> dict[str, Answer]:
+        """`holds` for claims that many paths make: a query each, but for those that are evident.
+
+        A claim proved by itself rests on little of its path, and so is proved on every path that
+        has this in common; a batch rests on nearly all of it.
+
+        ``dear``: whether an assumption is to be left out of the proof of a claim, both by name,
+        where that is easily done.
+        """
+        solver, tracked = self._current.solver, tracked or {}
+        answers: dict[str, Answer] = {}
+        open_: Claims = dict(claims)
+        if self.unsupported:
+            return self.prove_all(claims)
+        for name, claim in claims.items():
+            known = self._evident(claim, tracked)
+            if known is not None:
+                answers[name] = Proved(known)
+                del open_[name]
+        if all(_holds_at(f, self._at) for f in tracked.values()):
+            self._refute(open_, answers, self._at)
+        while open_:
+            name, claim = next(iter(open_.items()))
+            avoided = None if dear is None else partial(dear, name)
+            outcome = solver.check_with([_negation(claim)], tracked, avoided)
+            if isinstance(outcome, Sat):
+                self._refute(open_, answers, outcome.at)
+                assert name in answers, "a model must violate the claim"
+                continue
+            del open_[name]
+            if isinstance(outcome, Unsat):
+                answers[name] = Proved(outcome.core)
+                self._current.lemmas.learn(outcome.premises, claim)
+            else:
+                answers[name] = Undecided(outcome.reason)
+        return {name: answers[name] for name in claims}
+
+    def _evident(self, claim: Formula, tracked: Tracked) -> frozenset[str] | None:
+        """The assumptions of a proof that takes no query: by ranges of terms, or by a lemma."""
+        if type(claim) is not SymBool:
+            return frozenset() if claim else None
+        names = self._current.knowledge.reasons(claim)
+        return self._current.lemmas.names(claim, tracked) if names is None else names
 
     # -- counterexamples -----------------------------------------------------------------
 

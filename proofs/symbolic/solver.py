@@ -3,12 +3,12 @@
 Queries run in QF_LIA on one solver whose frames mirror the decisions of the
 current path.  Three outcomes are possible: `Sat` with an assignment under which
 every asserted formula was *checked to hold in Python* where Z3 only approximates,
-`Unsat` with the named assumptions it rests on, and `Unknown`.
+`Unsat` with the premises and the named assumptions it rests on, and `Unknown`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -20,6 +20,7 @@ from proofs.symbolic.backend import SAT, UNSAT, Ast, Backend, Model
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.exact import multiplied, pinned
 from proofs.symbolic.lowering import Lowering
+from proofs.symbolic.premises import Premise, Premises
 
 EFFORT = 400_000
 """Z3 resource units tried before the clock is started: a timer costs 60 us per query."""
@@ -40,6 +41,8 @@ class Unsat:
     """Unsatisfiable; ``core`` names the tracked assumptions used."""
 
     core: frozenset[str]
+    premises: tuple[Premise, ...] = ()
+    """All that was used of what was added as a premise."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,12 @@ Outcome = Sat | Unsat | Unknown
 
 @dataclass(slots=True)
 class Frame:
-    """What one `push` added; ``tags`` lists first mentions only."""
+    """What one `push` added; ``premises`` lists first mentions only."""
 
     asserted: list[Ast] = field(default_factory=list)
     formulas: list[SymBool] = field(default_factory=list)
     atoms: list[Atom] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
+    premises: list[Premise] = field(default_factory=list)
 
 
 class Solver:
@@ -75,9 +78,7 @@ class Solver:
         self._frames = [Frame()]
         self._present: set[Atom] = set()
         self._products: list[Product] = []
-        self._tracked: dict[str, Ast] = {}
-        self._tags: dict[str, Ast] = {}
-        self._names: dict[int, str] = {}
+        self._premises = Premises(self._backend)
 
     def _new_solver(self, logic: str | None, **parameters: int) -> z3.Solver:
         context = self._backend.context
@@ -114,18 +115,27 @@ class Solver:
         started = perf_counter()
         z3core.Z3_solver_pop(self._backend.ref, self._solver.solver, count)
         self.seconds += perf_counter() - started
-        for _ in range(count):
-            gone = self._frames.pop()
+        for gone in (self._frames.pop() for _ in range(count)):
             self._present.difference_update(gone.atoms)
-            for tag in gone.tags:
-                del self._tracked[tag]
+            self._premises.withdraw(gone.premises)
             while self._products and self._products[-1] not in self._present:
                 self._products.pop()
 
-    def add(self, formula: SymBool | bool, tag: str | None = None) -> None:
-        """Assert a formula in the top frame, under a tag if it is to be named in cores."""
-        if formula is True:
-            return
+    def suppose(self, formula: SymBool | bool, name: str | None = None) -> None:
+        """Assert a premise in the top frame: what is refuted says whether it took this one."""
+        if formula is not True:
+            is_new, guard = self._premises.put(formula, name)
+            if is_new:
+                self._frames[-1].premises.append(formula)
+            self._assert(formula, guard)
+
+    def add(self, formula: SymBool | bool) -> None:
+        """Assert a formula in the top frame; no core will name it."""
+        if formula is not True:
+            self._assert(formula)
+
+    def _assert(self, formula: SymBool | bool, guard: Ast | None = None) -> None:
+        """Assert a formula, under a guard if there is one, and what defines its atoms."""
         frame, lowering = self._frames[-1], self._lowering
         asts: list[Ast] = []
         if type(formula) is SymBool:
@@ -141,13 +151,7 @@ class Solver:
             ast = lowering.formula(formula)
         else:
             ast = self._backend.any(())
-        if tag is not None:
-            literal = self._tag(tag)
-            if tag not in self._tracked:
-                frame.tags.append(tag)
-                self._tracked[tag] = literal
-            ast = self._backend.implies(literal, ast)
-        asts.append(ast)
+        asts.append(ast if guard is None else self._backend.implies(guard, ast))
         frame.asserted += asts
         ref, handle = self._backend.ref, self._solver.solver
         started = perf_counter()
@@ -164,13 +168,6 @@ class Solver:
             for ast in self._lowering.relation(product, other)
         ]
 
-    def _tag(self, name: str) -> Ast:
-        ast = self._tags.get(name)
-        if ast is None:
-            ast = self._tags[name] = self._backend.constant(f"assume:{name}", boolean=True)
-            self._names[z3core.Z3_get_ast_id(self._backend.ref, ast)] = name
-        return ast
-
     # -- queries -----------------------------------------------------------------------
 
     def check(self) -> Outcome:
@@ -186,18 +183,36 @@ class Solver:
         self,
         formulas: Iterable[SymBool | bool],
         tracked: Mapping[str, SymBool | bool] | None = None,
+        dear: Callable[[str], bool] | None = None,
     ) -> Outcome:
-        """`check` with further formulas, in a frame of their own."""
+        """`check` with further formulas, in a frame of their own.
+
+        ``dear``: names to leave out of the core where the rest of it is enough.
+        """
         depth = self.depth
         self.push()
         try:
             for name, condition in (tracked or {}).items():
-                self.add(condition, tag=name)
+                self.suppose(condition, name)
             for formula in formulas:
                 self.add(formula)
-            return self.check()
+            outcome = self.check()
+            if dear is not None and isinstance(outcome, Unsat) and any(map(dear, outcome.core)):
+                return self._cheaper(outcome, dear)
+            return outcome
         finally:
             self.pop_to(depth)
+
+    def _cheaper(self, outcome: Unsat, dear: Callable[[str], bool]) -> Unsat:
+        """The same without each dear name in its core that all the others can do without."""
+        started, without = perf_counter(), frozenset[str]()
+        for name in sorted(filter(dear, outcome.core)):
+            self.queries += 1
+            again = self._ask(self._solver, self._premises.guards(without | {name}))
+            if isinstance(again, Unsat):
+                outcome, without = again, without | {name}
+        self.seconds += perf_counter() - started
+        return outcome
 
     def _check_linear(self) -> Outcome:
         verdict = self._ask(self._solver)
@@ -212,18 +227,17 @@ class Solver:
             return Sat(at)
         return self._check_exactly(self._misjudged(verdict, at), at)
 
-    def _ask(self, solver: z3.Solver) -> Model | Unsat | None:
-        """One call to Z3; ``None`` when it gives up."""
-        ref, handle, tracked = self._backend.ref, solver.solver, self._tracked
-        if tracked:
-            array = (z3.Ast * len(tracked))(*tracked.values())
-            result = z3core.Z3_solver_check_assumptions(ref, handle, len(tracked), array)
-        else:
-            result = z3core.Z3_solver_check(ref, handle)
+    def _ask(self, solver: z3.Solver, guards: list[Ast] | None = None) -> Model | Unsat | None:
+        """One call to Z3; ``None`` when it gives up.  ``guards``: of the premises; None: of all."""
+        ref, handle = self._backend.ref, solver.solver
+        assumed = self._premises.guards() if guards is None else guards
+        array = (z3.Ast * len(assumed))(*assumed)
+        result = z3core.Z3_solver_check_assumptions(ref, handle, len(assumed), array)
         if result == SAT:
             return Model(self._backend, handle)
         if result == UNSAT:
-            return Unsat(self._core(solver) if tracked else frozenset())
+            used = self._premises.core(solver)
+            return Unsat(self._premises.names(used), used)
         return None
 
     def _ask_patiently(self, solver: z3.Solver) -> Model | Unsat | None:
@@ -238,16 +252,6 @@ class Solver:
             if "interrupt" in reason or "cancel" in reason:
                 raise KeyboardInterrupt
         return verdict
-
-    def _core(self, solver: z3.Solver) -> frozenset[str]:
-        ref = self._backend.ref
-        vector = z3core.Z3_solver_get_unsat_core(ref, solver.solver)
-        z3core.Z3_ast_vector_inc_ref(ref, vector)
-        size = z3core.Z3_ast_vector_size(ref, vector)
-        literals = (z3core.Z3_ast_vector_get(ref, vector, index) for index in range(size))
-        ids = [z3core.Z3_get_ast_id(ref, literal) for literal in literals]
-        z3core.Z3_ast_vector_dec_ref(ref, vector)
-        return frozenset(self._names[i] for i in ids if i in self._names)
 
     def _read(self, model: Model) -> Valuation:
         """A valuation that looks variables up in the model; all else follows from them."""

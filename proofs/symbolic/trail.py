@@ -21,6 +21,7 @@ from proofs.symbolic.bools import SymBool
 from proofs.symbolic.errors import Abandon, NondeterminismError, Unsupported
 from proofs.symbolic.ints import SymInt
 from proofs.symbolic.knowledge import Knowledge
+from proofs.symbolic.lemmas import Lemmas
 from proofs.symbolic.pool import Pool
 from proofs.symbolic.solver import Sat, Solver, Unsat
 
@@ -83,6 +84,7 @@ class Trail:
         self.pool = Pool(self.decide, self.unsupported)
         self.solver = Solver(limits.query_ms, backend or Backend())
         self.knowledge = Knowledge()
+        self.lemmas = Lemmas(self.knowledge)
         self.at = Valuation()
         self.decisions: list[Decision] = []
         self.declared: dict[str, Variable] = {}
@@ -117,6 +119,13 @@ class Trail:
         if known is not None:
             self.record(condition, known)
             return known
+        for side in (condition, condition.negation):
+            names = self.lemmas.names(side)
+            if names is not None:  # the other side was put to the solver on another path
+                self.cores |= names
+                self.record(condition, side is condition)
+                self.knowledge.learn(side)
+                return side is condition
         taken = condition.holds_at(self.at)
         self.record(condition, taken, open=True)
         self.enter(condition if taken else condition.negation)
@@ -153,7 +162,7 @@ class Trail:
     def enter(self, condition: SymBool, name: str | None = None) -> None:
         """Make a condition part of the path."""
         self.solver.push()
-        self.solver.add(condition, name)
+        self.solver.suppose(condition, name)
         self.knowledge.learn(condition, name)
 
     # -- the life of a run -----------------------------------------------------------------
@@ -194,7 +203,7 @@ class Trail:
             taken = not decision.taken
             other = decision.condition if taken else decision.condition.negation
             self.solver.push()
-            self.solver.add(other)
+            self.solver.suppose(other)
             outcome = self.solver.check()
             if isinstance(outcome, Sat):
                 self.at = outcome.at
@@ -203,6 +212,7 @@ class Trail:
                 return True
             if isinstance(outcome, Unsat):
                 self.cores |= outcome.core
+                self.lemmas.learn(outcome.premises, other.negation)
             else:
                 self.cut(f"{decision.where}: {outcome.reason}")
         return False

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import text
 
-from proofs.source import fetch, merging, vocabulary, world
+from proofs.source import fetch, merging, releases, vocabulary, world
 from proofs.source.computing import only_computes
 from proofs.source.errors import SourceError
 from proofs.source.goals import flight_goals
@@ -26,7 +26,9 @@ from proofs.source.merger import Merger
 from proofs.source.profile import Row, parse, profile_for
 from proofs.source.profile_table import TABLE
 from proofs.source.releases import Matrix, check_release, releases_matrix
+from proofs.source.verdicts import SourceReport
 from proofs.symbolic import Exploration, evaluate
+from proofs.verdict import Statistics
 
 # -- the profile -----------------------------------------------------------------------------------
 
@@ -240,6 +242,23 @@ def test_a_matrix_says_which_release_failed() -> None:
     matrix = releases_matrix(["0.1.0"], jobs=1)
     assert matrix.reports == () and matrix.failures[0][0] == "0.1.0"
     assert isinstance(matrix, Matrix) and matrix.cell("0.1.0", "progress") == "-"
+
+
+def test_the_last_release_to_be_started_is_spread_and_the_order_is_as_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spread: dict[str, bool] = {}
+
+    def check(version: str, *, together: bool, **options: Any) -> SourceReport:
+        spread[version] = together
+        return SourceReport(version, version, (), Statistics())
+
+    monkeypatch.setattr(releases, "check_release", check)
+    matrix = releases_matrix(["0.1.0", "0.3.0", "0.2.0"], jobs=2)
+    assert [report.version for report in matrix.reports] == ["0.1.0", "0.3.0", "0.2.0"]
+    assert spread == {"0.1.0": True, "0.2.0": False, "0.3.0": False}
+    releases_matrix(["0.1.0"], jobs=1)
+    assert not spread["0.1.0"]
 
 
 def test_check_release_fetches_first() -> None:
