@@ -72,7 +72,7 @@ def _held(
     # A clause serves its invariant: what is not kept is a promise that nobody keeps.
     reasons += [f"the clause {name} is not kept" for name in dropped if SERVES[name] == invariant]
     reason = next(filter(None, reasons), "")
-    used = set(outcome.used.get(invariant, ()))
+    used = outcome.used.get(invariant, set()) | outcome.pruned_by
     if outcome.sites:
         # A path that raised was judged no further: what is promised, is promised of the others.
         used.add(CRASH_IS_THE_END.id)

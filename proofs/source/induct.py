@@ -107,6 +107,7 @@ def explore(
                     return
             complete, reasons = exploration.complete, exploration.reasons
             s = exploration.statistics
+            outcome.pruned_by |= exploration.used_assumptions
     except RanOn as ran_on:
         raise Rejected(ran_on.file, ran_on.line, RAN_ON) from None
     outcome.statistics += Statistics(s.wall_seconds, s.paths, s.queries, s.solver_seconds)

@@ -41,6 +41,8 @@ class Outcome:
     gaps: dict[Gap, None] = field(default_factory=dict)
     used: dict[str, set[str]] = field(default_factory=dict)
     """Invariant id → names of tracked hypotheses its proof used."""
+    pruned_by: set[str] = field(default_factory=set)
+    """Names of assumptions that left out executions: whatever is proved rests on them."""
     spoken: set[str] = field(default_factory=set)
     statistics: Statistics = field(default_factory=Statistics)
 

@@ -148,9 +148,13 @@ def test_0_28_to_0_29_is_the_bound_of_53962_and_its_assertion() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("self.waiting.prepend_request(victim)", "pass", "place = "),
-        ("self.kv_cache_manager.free(victim)", "pass", "KV blocks = kept"),
-        ("victim.num_preemptions += 1", "victim.max_tokens += 5", "max_tokens = "),
+        ("self.waiting.prepend_request(request)", "pass", "place = "),
+        (
+            "self.kv_cache_manager.free(request)\n        request.status = RequestStatus.PREEMPTED",
+            "request.status = RequestStatus.PREEMPTED",
+            "KV blocks = kept",
+        ),
+        ("request.num_preemptions += 1", "request.max_tokens += 5", "max_tokens = "),
     ],
 )
 def test_a_victim_left_otherwise_is_a_difference(old: str, new: str, told: str) -> None:
