@@ -59,8 +59,10 @@ def decision(
     # A preemption has reset what the request had in flight; then the longest it can get will do.
     most = config.max_model_len
     if from_waiting:
-        left = request.num_tokens - computed
-        most = computed + ite(left == 1, 1 + config.num_spec_tokens, left)
+        left, width = request.num_tokens - computed, 1 + config.num_spec_tokens
+        end = computed + width + config.num_sampled_tokens_per_step
+        can_pad = all_of(left == 1, end <= config.max_model_len)
+        most = computed + ite(can_pad, width, left)
     return Decision(
         config=config,
         request_id=request.request_id,

@@ -137,7 +137,10 @@ _CACHE: Cache = {}
 
 
 def _check(task: Task) -> list[Obligation]:
-    return check(task, _CACHE)
+    try:
+        return check(task, _CACHE)
+    except SystemExit as error:  # not ours to obey: it would end the report without a verdict
+        raise RuntimeError(f"the model asks to exit, with status {error.code}") from None
 
 
 def default_jobs() -> int:

@@ -15,6 +15,7 @@ from model.policies import PaddingPolicy
 from proofs.bodies import BODIES, FEATURES, run_body
 from proofs.clauses import SERVES
 from proofs.harness import Goal, Harness
+from proofs.memory import changed, memory
 from proofs.symbolic import Answer, Exploration, Limits, Path, Proved, Refuted
 from proofs.verdict import ASYNC, Statistics
 from spec.config import Config
@@ -214,12 +215,14 @@ def explore_body(
         return goals
 
     reasons: list[str] = []
+    remembered = memory()
     with Exploration(run, limits) as exploration:
         for path in exploration:
             if path.unsupported:
                 reasons += [f"{gap.where}: {gap.reason}" for gap in path.unsupported]
             else:
                 _judge(path, configs[0], result)
+        reasons += [f"the model keeps {name}" for name in changed(remembered, memory())]
         result.incomplete = "; ".join((*exploration.reasons, *reasons))
         result.supposed = frozenset(supposed)
         result.pruned_by = exploration.used_assumptions

@@ -62,6 +62,8 @@ class ProvedEngine(Engine):
         told: list[Any] = []
         super().__init__(harness.config, harness.policy, scheduler.environment, told.append)
         self.scheduler, self.told = scheduler, told
+        self.made_for = self.max_in_flight
+        """Steps it was made to keep in flight."""
         others: Any = harness.crowd("steps in flight")
         self.in_flight, self.max_in_flight = others, harness.integer("max_in_flight", 0)
 
@@ -82,6 +84,7 @@ class ArbitraryWorld:
 
     def connector_match(self, request: Request, num_local_tokens: int) -> tuple[int, bool]:
         harness = self.harness
+        assert num_local_tokens <= request.num_tokens, "more tokens hit than there are"
         matched: int = harness.integer("connector_match", 0)
         load_async: bool = harness.truth("connector_load_is_async")
         within = world.HIT_LEAVES_ONE.condition(request.num_tokens, num_local_tokens + matched)
@@ -98,6 +101,8 @@ class ArbitraryWorld:
 
     def sample(self, request: Request, num_draft_tokens: int, padded: bool) -> Sample:
         harness, new = self.harness, self.harness.integer
+        # No runner could answer this, so an answer must not be supposed.
+        assert num_draft_tokens >= 0, "samples for fewer than no drafts"
         generated = new("num_generated_tokens", 0)
         harness.assume(world.RUNNER_SAMPLES, harness.config, num_draft_tokens, generated)
         placeholders = new("num_accepted_placeholders", 0)

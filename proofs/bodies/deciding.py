@@ -37,6 +37,8 @@ def arrival(h: Harness) -> None:
     engine = ProvedEngine(h, scheduler)
     h.watch(scheduler, request, engine=engine)
     engine.add_request(request)
+    most = 1 if h.config.async_scheduling else 0
+    h.must_be("placeholder-accounting", steps_in_flight=engine.made_for == most)
     must_record(h, engine, request_state(scheduler, request))
     kept = request.num_prompt_tokens, request.max_tokens, request.priority, request.arrival_time
     same = all_of(*(now == then for now, then in zip(kept, asked, strict=True)))
@@ -68,11 +70,21 @@ def first_decision(h: Harness) -> None:
     spared = all_of(config.exempt_only_request, sum(counts) <= 1)
     known = step.threshold == ite(spared, 0, config.long_prefill_token_threshold)
     h.goals.append(Goal("uniform-decode", "threshold-in-force", known))
+    h.must_be("within-budget", a_step_begins_empty=_is_empty(step, scheduler.begin_step()))
     pool = Scheduler(config, h.policy, scheduler.environment).kv_cache_manager
     whole = all_of(
         pool.num_free_blocks == config.num_gpu_blocks, pool.block_size == config.block_size
     )
     h.must_be("block-accounting", a_new_pool_is_whole=whole)
+
+
+def _is_empty(step: Step, next_step: Step) -> bool:
+    """Whether a new step remembers nothing, and shares nothing with another that is to."""
+    containers = "num_scheduled_tokens", "num_draft_tokens", "padded", "preempted_reqs"
+    return all(
+        not getattr(step, name) and getattr(step, name) is not getattr(next_step, name)
+        for name in containers
+    )
 
 
 def running(h: Harness) -> None:
@@ -116,7 +128,7 @@ def waiting(h: Harness) -> None:
     """One decision of the waiting pass, from the queue or after a KV load."""
     statuses = RequestStatus.WAITING_FOR_REMOTE_KVS, RequestStatus.PREEMPTED, RequestStatus.WAITING
     status = h.one_of(statuses)
-    loading, resumed = status is statuses[0], status is statuses[1]
+    loading = status is statuses[0]
     request = h.request(status)
     h.suppose(resting_clauses(h.config, request))
     scheduler = h.scheduler(request)
@@ -129,7 +141,7 @@ def waiting(h: Harness) -> None:
     step = so_far.step
     before = step.running_scheduled, step.prefill_scheduled, False
     scheduler.running = Crowd(h.context, others=num_running)
-    holding = loading or (resumed and request.num_computed_tokens != 0)
+    holding = loading or bool(request.num_computed_tokens != 0)
     queue = scheduler.kv_holding_waiting if holding else scheduler.waiting
     queue.append(request)
     had = counted = request.num_computed_tokens
@@ -144,12 +156,17 @@ def waiting(h: Harness) -> None:
     now = request.num_computed_tokens
     if outcome is LOADING:
         kept = all_of(now == h.found, counted == 0)  # what is there is not loaded again
+        h.must_be("async-load-idle", only_what_loads_is_awaited=h.offers_load)
         needed = max(ceil_div(now, h.config.block_size), h.frame.before(BLOCKS))
         h.must_be("block-accounting", no_block_to_spare_for_a_load=request.num_blocks <= needed)
         h.goals.append(Goal("async-load-idle", "load-is-remembered", kept))
     elif not admitted:
         kept = any_of(now == had, now == counted)
         h.goals.append(Goal("progress", "computed-is-kept", kept))
+    if loading and request.status in statuses[1:]:
+        resumes = request.num_preemptions > 0
+        told = (request.status is RequestStatus.PREEMPTED) == resumes
+        h.must_be("request-conservation", a_loaded_request_is_new_or_resumed=told)
     counted = counted + ite(counted == 0, h.found, 0)
     must_flag(h, step, before, scheduled=False)
     slots_taken = num_running + h.num_streaming + int(admitted)

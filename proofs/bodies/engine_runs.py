@@ -135,6 +135,10 @@ class _Run:
     def play(self) -> Kept:
         engine = self.engine
         yield "a new engine is empty and as configured", self._is_new()
+        for queue in self._queues():
+            queue.append(self.requests[0])
+            yield "an engine with work left says so", engine.has_unfinished_requests is True
+            queue.clear()
         fresh = all(not getattr(request, name) for request in self.requests for name in FRESH)
         yield "a request is what the client asked for", fresh
         for request in self.requests[:-1]:

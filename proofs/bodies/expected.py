@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from model.request import Request
 from proofs.bodies.cast import least_urgent, urgency
-from proofs.bodies.script import PREEMPTS, Scripted
+from proofs.bodies.script import VICTIMS, Scripted
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED
 
 
@@ -33,12 +33,13 @@ def expected(scheduler: Scripted) -> Expected:
             continue
         end.in_running.append(request)
         outcome = plan.get(request, SKIPPED)
-        if outcome is PREEMPTS:
+        for _ in range(VICTIMS.get(outcome, 0)):
             victim = least_urgent(running, by_urgency)
             running.remove(victim)
             end.victims.append(victim)
-            if victim is request and not by_urgency:
-                outcome = BLOCKED
+            if victim is request:
+                outcome = SKIPPED if by_urgency else BLOCKED
+                break
         if outcome is BLOCKED:
             break
     if not end.victims:

@@ -15,20 +15,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count, cycle, islice, permutations, product
+from operator import attrgetter
 
 from model.environment import Quiet
 from model.policies import RECOMMENDED
 from model.request import FINISHED, Request, RequestStatus
 from model.scheduler import Scheduler
+from proofs.bodies.aftermath import PREEMPTION
 from proofs.bodies.cast import HOLDS, RUNS, WAITS, cast, give_parts, urgency
 from proofs.bodies.expected import expected
-from proofs.bodies.script import PREEMPTS, PREFILLS, Endless, Scripted, sealed
+from proofs.bodies.script import PREEMPTS, PREEMPTS_TWO, PREFILLS, Endless, Scripted, sealed
 from proofs.bodies.sealed import SEES, Peeked, Seal
 from proofs.harness import Goal, Harness
 from spec.config import Config
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Attention
 
-RUNNING_TURNS = (SCHEDULED, PREFILLS, SKIPPED, BLOCKED, PREEMPTS)
+RUNNING_TURNS = (SCHEDULED, PREFILLS, SKIPPED, BLOCKED, PREEMPTS, PREEMPTS_TWO)
 WAITING_TURNS = (SCHEDULED, SKIPPED, BLOCKED, LOADING)
 NUM_REQUESTS = 3
 """Requests of the pass whose scripts are all played; as many are in the other queues."""
@@ -37,7 +39,7 @@ STRIDE = 277
 """From one order to the next: all have their turn, and neighbours have little in common."""
 BESIDE_RUNNING = tuple(product(WAITING_TURNS, repeat=NUM_REQUESTS))
 BESIDE_WAITING = tuple(
-    turns for n in range(NUM_REQUESTS + 1) for turns in product(RUNNING_TURNS[:-1], repeat=n)
+    turns for n in range(NUM_REQUESTS + 1) for turns in product(RUNNING_TURNS[:-2], repeat=n)
 )
 """What the other pass is told meanwhile; after a preemption nobody waits for a turn."""
 ENDS = tuple(status for status in RequestStatus if status in FINISHED)
@@ -72,6 +74,9 @@ SERVES = {
 }
 """What the other bodies rest on → the catalogue id at stake when a loop breaks it."""
 TURNS = {"every running request has its turn", "every waiting request has its turn"}
+_kept_by_a_preemption = attrgetter(
+    *(slot for slot in Request.__slots__ if f"request.{slot}" not in PREEMPTION)
+)
 Kept = Iterator[tuple[str, bool]]
 """An entry of ``SERVES``, and whether it was kept."""
 
@@ -95,7 +100,8 @@ def all_scripts() -> Kept:
         for ending in range(3 * NUM_REQUESTS):
             yield from _ending(config, next(serial), ending)
         for _ in range(6):
-            yield from _arrivals(config, next(serial))
+            yield from _arrivals(config, next(serial), 1)
+        yield from _arrivals(config, next(serial), CROWD)
         for running in product(RUNNING_TURNS, repeat=NUM_REQUESTS):
             number = next(serial)
             beside = BESIDE_RUNNING[number % len(BESIDE_RUNNING)]
@@ -105,13 +111,24 @@ def all_scripts() -> Kept:
                 number = next(serial)
                 beside = BESIDE_WAITING[number % len(BESIDE_WAITING)] if number % 3 else ()
                 yield from _script(config, number, beside, waiting, num_holding)
-        yield from _shortage(config)
-        for told in ([SCHEDULED], [SKIPPED], RUNNING_TURNS[:3]):
-            crowd = list(islice(cycle(told), CROWD))
+        for victims in (1, 2, 3, 4, 5, CROWD // 2):
+            yield from _shortage(config, victims)
+        for crowd in _crowds(RUNNING_TURNS):
             yield from _script(config, next(serial), crowd, [SCHEDULED] * 3, 1)
-        for told in ([SCHEDULED], [SKIPPED], [SCHEDULED, SKIPPED, LOADING]):
-            crowd = list(islice(cycle(told), CROWD))
+        for crowd in _crowds(WAITING_TURNS):
             yield from _script(config, next(serial), [SCHEDULED] * 3, crowd, CROWD // 2)
+            yield from _script(config, next(serial), [SCHEDULED] * 3, crowd, CROWD)
+
+
+def _crowds(turns: Sequence[str]) -> Iterator[list[str]]:
+    """What many requests are told, of whom one stops the pass or some are preempted."""
+    for told in ([SCHEDULED], [SKIPPED], [t for t in turns if t is not BLOCKED]):
+        crowd = list(islice(cycle(told), CROWD))
+        yield crowd
+        yield [*crowd[: CROWD * 2 // 3], *[BLOCKED] * (CROWD // 3)]
+    if PREEMPTS in turns:
+        for victims in range(2, 10):
+            yield [SCHEDULED] * 9 + [PREEMPTS] * victims + [SCHEDULED] * 11
 
 
 def _script(
@@ -137,13 +154,12 @@ def _step(scheduler: Scripted) -> Kept:
     behind = {*scheduler.kv_holding_waiting, *scheduler.waiting}
     try:
         output = scheduler.schedule()
-    except Endless:
-        yield "turns in queue order", False
+    except (Endless, Peeked):
+        yield "turns in queue order", not diary.endless
+        yield SEES, not scheduler.seal.is_broken
         return
-    except Peeked:
-        yield SEES, False
-        return
-    yield SEES, True
+    yield "turns in queue order", not diary.endless
+    yield SEES, not scheduler.seal.is_broken
     turns = diary.turns
     running, waiting = set(turns) - behind, behind.intersection(turns)
     yield "every running request has its turn", running.issuperset(end.in_running)
@@ -168,21 +184,25 @@ def _step(scheduler: Scripted) -> Kept:
     yield from _nothing_else(scheduler)
 
 
-def _arrivals(config: Config, serial: int) -> Kept:
+def _arrivals(config: Config, serial: int, num_waiting: int) -> Kept:
     """Requests enter in some order of urgency while others run, load and wait."""
     seal = Seal()
-    *new, runs, loads, waits = _in_some_order(seal, serial, 2 * NUM_REQUESTS)
-    queues = _queues(config, serial, [runs], [loads], [waits])
+    everyone = _in_some_order(seal, serial, num_waiting + 2 * NUM_REQUESTS)
+    runs, loads, *new = everyone[num_waiting:]
+    queues = _queues(config, serial, [runs], [loads], everyone[:num_waiting])
+    waits = list(queues[2])
     scheduler = Scripted(seal, config, {}, *queues, streams=serial % 2)
     for request in new:
         scheduler.meet(request)
         try:
             scheduler.add_request(request)
         except Peeked:
-            yield SEES, False
-            return
+            break
+    yield SEES, not seal.is_broken
+    if seal.is_broken:
+        return
     by_urgency = scheduler.config.priority_scheduling
-    wanted = sorted([waits, *new], key=urgency) if by_urgency else [waits, *new]
+    wanted = sorted([*waits, *new], key=urgency) if by_urgency else [*waits, *new]
     yield "queues in order of arrival or urgency", scheduler.waiting == wanted
     stay = scheduler.running == [runs] and scheduler.kv_holding_waiting == [loads]
     yield "each request in one queue", stay and not scheduler.finished
@@ -221,21 +241,35 @@ def _nothing_else(scheduler: Scripted) -> Kept:
     yield "every block is free or held", scheduler.adds_up()
 
 
-def _shortage(config: Config) -> Kept:
-    """The most urgent request needs the blocks of nearly everybody behind: no script, the body."""
-    first, *behind = cast(0, CROWD)
+def _shortage(config: Config, victims: int) -> Kept:
+    """A request needs the blocks of so many others, in front and behind: no script, the body."""
+    first, *others = cast(0, CROWD)
+    requests = [others[STRIDE * place % len(others)] for place in range(len(others))]
+    place = CROWD // 2 if config.priority_scheduling else 0
+    requests.insert(place, first)
     scheduler = Scheduler(config, RECOMMENDED, Quiet())
-    scheduler.running = [first, *behind]
-    for request in scheduler.running:
+    scheduler.running = list(requests)
+    for request in requests:
         request.status, request.num_blocks = RequestStatus.RUNNING, 1
     scheduler.kv_cache_manager.num_free_blocks = 0
-    needed = CROWD // 2
-    first.num_prompt_tokens = (needed + 1) * config.block_size
+    first.num_prompt_tokens = (victims + 1) * config.block_size
     step = scheduler.begin_step()
+    step.index = place
+    kept = [_kept_by_a_preemption(request) for request in requests]
     outcome = scheduler.try_running(step, first)
-    victims = list(reversed(behind))[:needed]
-    fits = outcome is SCHEDULED and step.preempted_reqs == victims
+    due = list(reversed(sorted(others, key=urgency) if place else requests))[:victims]
+    yield "as many are preempted as it takes", step.preempted_reqs == due
+    rows = first.num_prompt_tokens
+    fits = outcome is SCHEDULED and step.num_scheduled_tokens == {first: rows}
+    fits &= step.token_budget == config.max_num_scheduled_tokens - rows
+    fits &= step.input_budget == config.max_num_batched_tokens - rows
     yield "as many are preempted as it takes", fits
+    left = [r for r in requests if r not in due]
+    here = scheduler.running == left and scheduler.running[step.index] is first
+    back = sorted(due, key=urgency) if place else list(reversed(due))
+    yield "queues in order of arrival or urgency", here and scheduler.waiting == back
+    same = kept == [_kept_by_a_preemption(request) for request in requests]
+    yield "the loops change nothing else", same
 
 
 def _in_some_order(seal: Seal, serial: int, number: int) -> list[Request]:

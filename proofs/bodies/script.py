@@ -8,8 +8,9 @@ knobs, the pool and the step are sealed (``sealed``), so a loop cannot be otherw
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, cast
 
 from model.environment import Quiet
 from model.policies import RECOMMENDED
@@ -17,15 +18,18 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import SchedulerOutput, Step
 from proofs.bodies.aftermath import PREEMPTION
-from proofs.bodies.sealed import Seal, Sealed, behind_the_seal, proved_for_any
+from proofs.bodies.sealed import Seal, Sealed, Truth, behind_the_seal, opened, proved_for_any
 from spec.config import Config
-from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED
+from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Advance
 
 PREEMPTS = "preempts"
 """The pool is short for this request: one victim loses its blocks, then the request gets rows."""
+PREEMPTS_TWO = "preempts two"
+"""The same with two victims."""
+VICTIMS = {PREEMPTS: 1, PREEMPTS_TWO: 2}
 PREFILLS = "prefills"
 """The request computes prompt, with all that the budget holds but a row for each of the others."""
-GIVES_ROWS = frozenset({SCHEDULED, PREFILLS, PREEMPTS})
+GIVES_ROWS = frozenset({SCHEDULED, PREFILLS, *VICTIMS})
 Plan = Mapping[Request, str]
 """What each request is told when it has its turn."""
 Share = tuple[Request, int, int, bool]
@@ -35,19 +39,62 @@ _fields = behind_the_seal(*Request.__slots__)
 _kept_by_a_preemption = behind_the_seal(
     *(slot for slot in Request.__slots__ if f"request.{slot}" not in PREEMPTION)
 )
-_of_step = behind_the_seal(
-    "token_budget", "input_budget", "threshold", "running_scheduled", "prefill_scheduled"
-)
+_step_fields = behind_the_seal(*(name for name in Step.__slots__ if name != "index"))
+QUEUES = frozenset({"running", "waiting", "kv_holding_waiting", "_finished"})
+"""What a step moves of the scheduler itself."""
 
 
-LOOPS_SEE_OF_A_REQUEST = ("status", "is_prefill_chunk")
-LOOPS_SEE_OF_A_STEP = ("index", "num_scheduled_tokens", "preempted_reqs", "output")
-"""Who got rows and who lost them; the numbers beside them are handed on."""
+def _of_step(step: Step) -> tuple[Any, ...]:
+    """All that the bodies left of a step: a loop only moves its index."""
+    return tuple(
+        list(value) if isinstance(value, (dict, list, set)) else value
+        for value in _step_fields(step)
+    )
 
 
 def sealed(seal: Seal, request: Request) -> Request:
-    """A request of which the loops see whether it still runs, and whether it samples."""
-    return Sealed.of(seal, request, *LOOPS_SEE_OF_A_REQUEST)
+    """A request: who it is can be seen, and nothing of it."""
+    return Sealed.of(seal, request)
+
+
+class SealedStep(Sealed):
+    """A step: who got rows can be seen, and whether somebody lost them."""
+
+    __slots__ = ()
+
+    @property
+    def num_scheduled_tokens(self) -> Mapping[Request, Any]:
+        """The requests with rows; a loop hands the numbers on."""
+        rows: dict[Request, int] = self._target.num_scheduled_tokens
+        if not self._seal.closed:
+            return rows
+        return MappingProxyType({r: self._seal.shown("rows", n) for r, n in rows.items()})
+
+    @property
+    def preempted_reqs(self) -> Any:
+        """The victims; a loop sees whether there are any."""
+        victims = self._target.preempted_reqs
+        return Truth(self._seal, "victims", victims) if self._seal.closed else victims
+
+    def output(self) -> SchedulerOutput:
+        """What the step ends in, made of it while its numbers are sealed."""
+        seal, step = self._seal, self._target
+        values = {name: seal.shown(name, getattr(step, name)) for name in Step.__slots__}
+        for name in ("num_scheduled_tokens", "num_draft_tokens"):
+            ledger = getattr(step, name)
+            values[name] = {request: seal.shown(name, n) for request, n in ledger.items()}
+        values |= {"padded": step.padded, "preempted_reqs": step.preempted_reqs}
+        with seal.turned(seal.closed, "Request.is_prefill_chunk"):
+            made = Step(**values).output()
+        shares = [
+            replace(
+                share,
+                num_scheduled_tokens=opened(share.num_scheduled_tokens),
+                num_draft_tokens=opened(share.num_draft_tokens),
+            )
+            for share in made.scheduled
+        ]
+        return SchedulerOutput(tuple(shares), made.preempted_reqs)
 
 
 class Endless(Exception):
@@ -66,8 +113,12 @@ class Diary:
     left: dict[Request, Any] = field(default_factory=dict)
     """Request → its fields as the script left them."""
     step_left: Any = None
-    given: tuple[Any, ...] = ()
+    given: dict[str, Any] = field(default_factory=dict)
     """What the scheduler was made of."""
+    counted: list[Advance] = field(default_factory=list)
+    """What an observer was told."""
+    endless: bool = False
+    """A loop asked again and again."""
     may_get_rows: int = 0
     """Requests that are still to have their turn, and rows."""
     withdrew: bool = False
@@ -90,28 +141,38 @@ class Scripted(Scheduler):
         streams: int,
     ) -> None:
         self.seal = seal
-        super().__init__(config, RECOMMENDED, Quiet())
+        self.plan, self.streams, self.diary = plan, streams, Diary()
+        listens: Any = self.diary.counted.append if streams else None
+        super().__init__(config, RECOMMENDED, Quiet(), listens)
         for name in ("config", "policy", "environment", "kv_cache_manager"):
             setattr(self, name, Sealed.of(seal, getattr(self, name)))
-        self.plan, self.streams, self.diary = plan, streams, Diary()
         self.running, self.waiting = list(running), list(waiting)
         self.kv_holding_waiting = list(holding)
         self.num_waiting_for_streaming_input = streams
         everyone = [*running, *holding, *waiting]
         self.kv_cache_manager.num_free_blocks -= sum(r.num_blocks for r in everyone)
         self.diary.left = {request: _fields(request) for request in everyone}
-        self.diary.given = self.config, self.policy, self.environment, self.observer
         self.diary.may_get_rows = sum(plan[r] in GIVES_ROWS for r in everyone if r in plan)
+        self.diary.given = {k: v for k, v in vars(self).items() if k not in QUEUES}
 
     # -- the loops, behind the seal -----------------------------------------------------------
 
     def schedule(self) -> SchedulerOutput:
-        with self.seal.turned(closed=True):
+        # What a request is doing is compared by identity, which no seal can notice.
+        with self.seal.turned(True, "Request.status"):
             return super().schedule()
 
     def add_request(self, request: Request) -> None:
         with self.seal.turned(closed=True):
             super().add_request(request)
+
+    @property
+    def finished(self) -> Any:
+        return self.seal.shown("Scheduler.finished", self._finished)
+
+    @finished.setter
+    def finished(self, requests: list[Request]) -> None:
+        self._finished = requests
 
     @property
     def num_waiting_for_streaming_input(self) -> Any:
@@ -129,20 +190,20 @@ class Scripted(Scheduler):
 
     @proved_for_any
     def begin_step(self) -> Step:
-        step = Sealed.of(self.seal, super().begin_step(), *LOOPS_SEE_OF_A_STEP)
+        step: Any = SealedStep(self.seal, super().begin_step(), "index")
         self.diary.step_left = _of_step(step)
-        return step
+        return cast(Step, step)
 
     @proved_for_any
     def try_running(self, step: Step, request: Request) -> str:
         outcome = self._turn(step, request)
-        if outcome is PREEMPTS:
+        for _ in range(VICTIMS.get(outcome, 0)):
             victim = self.lowest_priority()
             self.diary.withdrew |= victim in self.diary.turns and victim is not request
             self.preempt(step, victim)
-            outcome = SCHEDULED
             if victim is request:
                 outcome = SKIPPED if self.config.priority_scheduling else BLOCKED
+                break
         if outcome in GIVES_ROWS:
             step.running_scheduled = True
             step.prefill_scheduled |= outcome is PREFILLS
@@ -179,6 +240,7 @@ class Scripted(Scheduler):
 
     @proved_for_any
     def update_after_schedule(self, step: Step, request: Request, rows: int) -> None:
+        rows = opened(rows)
         self.diary.untouched &= _of_step(step) == self.diary.step_left
         self.look(request)
         request.is_prefill_chunk = not request.is_prefill_chunk
@@ -204,8 +266,9 @@ class Scripted(Scheduler):
         """Whether everybody, and all that never changes, is as the script left it."""
         for request in self.diary.left:
             self.look(request)
-        now = self.config, self.policy, self.environment, self.observer
-        same = all(a is b for a, b in zip(now, self.diary.given, strict=True))
+        given = self.diary.given
+        now = {k: v for k, v in vars(self).items() if k not in QUEUES}
+        same = given.keys() == now.keys() and all(now[k] is v for k, v in given.items())
         return self.diary.untouched and same
 
     def adds_up(self) -> bool:
@@ -222,12 +285,21 @@ class Scripted(Scheduler):
         samples = all(s.samples is not s.request.is_prefill_chunk for s in output.scheduled)
         given = list(self.diary.shares.values())
         advanced = [(request, rows) for request, rows, _, _ in given]
+        if self.observer is not None:
+            counted = [
+                Advance(self.config, r.request_id, r.num_computed_tokens, n, r.num_computed_tokens)
+                for r, n in advanced
+            ]
+            names = [name for name in Advance.__slots__ if name != "config"]
+            seen = [[opened(getattr(a, n)) for n in names] for a in self.diary.counted]
+            samples &= seen == [[getattr(a, n) for n in names] for a in counted]
         return samples and told == given and self.diary.advanced == advanced
 
     def _turn(self, step: Step, request: Request) -> str:
         diary = self.diary
         diary.turns.append(request)
         if len(diary.turns) > 2 * len(diary.left):
+            diary.endless = True
             raise Endless
         diary.untouched &= _of_step(step) == diary.step_left
         self.look(request)

@@ -21,21 +21,31 @@ SEES = "the loops look into nothing they hand on"
 
 
 class Peeked(Exception):
-    """Something looked into a sealed value; says which."""
+    """Something looked into a sealed value; says which.  The seal remembers it, come what may."""
 
 
 def _broken(self: Opaque, *_: object) -> NoReturn:
-    raise Peeked(object.__getattribute__(self, "_what"))
+    seal, what = object.__getattribute__(self, "_seal"), object.__getattribute__(self, "_what")
+    seal.is_broken = True
+    raise Peeked(what)
 
 
 class Opaque:
-    """A value nobody may look into: whatever is asked of it raises ``Peeked``."""
+    """A value nobody may look into: whatever is asked of it raises ``Peeked``.
 
-    def __init__(self, what: str) -> None:
-        object.__setattr__(self, "_what", what)
+    Args:
+        seal: what is broken then.
+        what: how it is called.
+        value: the value itself, for ``opened``.
+    """
+
+    def __init__(self, seal: Seal, what: str, value: Any) -> None:
+        for name, held in (("_seal", seal), ("_what", what), ("_value", value)):
+            object.__setattr__(self, name, held)
 
     __getattribute__ = __setattr__ = __delattr__ = __call__ = _broken
-    __bool__ = __int__ = __float__ = __index__ = __len__ = __iter__ = _broken
+    __bool__: Callable[..., Any] = _broken
+    __int__ = __float__ = __index__ = __len__ = __iter__ = _broken
     __contains__ = __getitem__ = __setitem__ = __hash__ = _broken
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _broken
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _broken
@@ -44,24 +54,41 @@ class Opaque:
     __neg__ = __pos__ = __abs__ = __invert__ = __repr__ = __str__ = _broken
 
 
+class Truth(Opaque):
+    """A value of which only the truth may be asked."""
+
+    def __bool__(self) -> Any:
+        return bool(object.__getattribute__(self, "_value"))
+
+
+def opened(value: Any) -> Any:
+    """The value itself."""
+    hidden = type(value) in (Opaque, Truth)
+    return object.__getattribute__(value, "_value") if hidden else value
+
+
 class Seal:
-    """Whether the code that runs now is a loop, or a body that is proved for any values."""
+    """What the code that runs now may see: little if it is a loop, and all if it is proved for any
+    values."""
 
     def __init__(self) -> None:
-        self.closed = False
+        self.closed = self.is_broken = False
+        self.visible: tuple[str, ...] = ()
+        """Attributes that can be seen all the same."""
 
     @contextmanager
-    def turned(self, closed: bool) -> Iterator[None]:
+    def turned(self, closed: bool, *visible: str) -> Iterator[None]:
         """Closed or open for a while."""
-        before, self.closed = self.closed, closed
+        before = self.closed, self.visible
+        self.closed, self.visible = closed, visible
         try:
             yield
         finally:
-            self.closed = before
+            self.closed, self.visible = before
 
     def shown(self, what: str, value: Any) -> Any:
         """A value, or what a loop gets to see of it."""
-        return Opaque(what) if self.closed else value
+        return Opaque(self, what, value) if self.closed else value
 
 
 class Sealed:
@@ -76,8 +103,12 @@ class Sealed:
     __slots__ = ("_seal", "_target", "_visible")
 
     def __init__(self, seal: Seal, target: object, *visible: str) -> None:
-        for name, value in zip(self.__slots__, (seal, target, visible), strict=True):
+        for name, value in zip(Sealed.__slots__, (seal, target, visible), strict=True):
             object.__setattr__(self, name, value)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # isinstance answers as for the object itself
+        return type(self._target)
 
     @classmethod
     def of(cls, seal: Seal, target: Seen, *visible: str) -> Seen:
@@ -86,9 +117,10 @@ class Sealed:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._target, name)
-        if name in self._visible:
+        if not self._seal.closed or name in self._visible:
             return value
-        return self._seal.shown(f"{type(self._target).__name__}.{name}", value)
+        what = f"{type(self._target).__name__}.{name}"
+        return value if what in self._seal.visible else self._seal.shown(what, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._target, name, value)

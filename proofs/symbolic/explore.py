@@ -136,7 +136,8 @@ class Exploration(Generic[T]):
         """One run; ``None`` if it turned out infeasible or was cut."""
         if ACTIVE.get() is not None:
             raise RuntimeError("an exploration cannot advance inside a run of another")
-        context, value, error = self._context, None, None
+        context, value = self._context, None
+        error: BaseException | None = None
         context.begin()
         token = ACTIVE.set(context)
         try:
@@ -145,7 +146,9 @@ class Exploration(Generic[T]):
             pass
         except RecursionError:  # perhaps ours: terms nest deeper than numbers
             context.note("the recursion limit was reached")
-        except Exception as raised:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as raised:  # SystemExit too: the code under test ends no proof
             error = raised
         finally:
             ACTIVE.reset(token)

@@ -68,12 +68,15 @@ FIXED = (
     Fixed(
         frozenset({"places"}),
         STATUS,
-        {RequestStatus.WAITING, RequestStatus.WAITING_FOR_REMOTE_KVS, RequestStatus.PREEMPTED},
-        "all that wait; any loop may put any of them there",
+        {
+            *(RequestStatus.WAITING, RequestStatus.WAITING_FOR_REMOTE_KVS),
+            *(RequestStatus.PREEMPTED, RequestStatus.RUNNING),
+        },
+        "all that wait, and three that run",
     ),
     Fixed(
         frozenset({"places"}),
-        "Scheduler.waiting",
+        "Scheduler.waiting kv_holding_waiting running",
         {ONE},
         "two strangers stand in the queue: a third finds its place as the second did",
     ),
@@ -112,6 +115,7 @@ FIXED = (
     ),
     Fixed(ENGINE, "Engine.environment", {"ArbitraryWorld"}, "its answers are arbitrary"),
     Fixed(ENGINE, "Engine.record", {"builtin_function_or_method"}, "it only listens"),
+    Fixed(ENGINE, "Engine.made_for", {0, 1}, "what it was made for, which is what is asked"),
     Fixed(ENGINE, "Engine.told", {NOTHING}, "what was recorded: nothing yet"),
     Fixed(
         frozenset({"output"}),
