@@ -118,3 +118,25 @@ class Marks(set[Any]):
     intersection_update = difference_update = symmetric_difference_update = _refuse
     isdisjoint = issubset = issuperset = _refuse
     __hash__ = None
+
+
+class Name(str):
+    """A name that says nothing: it can be handed on, not read.
+
+    Args:
+        context: the exploration in progress.
+        text: what people call it.
+    """
+
+    _context: Context
+
+    def __new__(cls, context: Context, text: str) -> Name:
+        name = super().__new__(cls, text)
+        name._context = context
+        return name
+
+
+_refuse_to_read = _refusal("a decision reads the name of a request")
+for _method in set(dir(str)) - set(dir(object)) | {"__eq__", "__ne__", "__lt__", "__le__"}:
+    if _method != "__getnewargs__":
+        setattr(Name, _method, _refuse_to_read)

@@ -14,7 +14,7 @@ from typing import Any
 from proofs.symbolic import SymBool, SymInt
 from spec.logic import all_of
 
-WATCHING = frozenset({"watched_by", "chosen", "index_moved"})
+WATCHING = frozenset({"watched_by", "chosen", "index_moved", "enqueued", "told", "made_for"})
 """Fields of the watcher itself (``surroundings.WatchedScheduler``)."""
 
 
@@ -40,8 +40,8 @@ class Frame:
     """The fields of some objects, as they are when it is made.
 
     Args:
-        objects: name → an object whose fields are watched; containers and other objects are
-            watched for being the same ones, not for what they hold.
+        objects: name → an object whose fields are watched; ordinary containers for what they hold,
+            too, other objects for being the same ones.
     """
 
     def __init__(self, **objects: Any) -> None:
@@ -51,6 +51,7 @@ class Frame:
             for name, watched in objects.items()
             for field, value in _fields(watched)
         }
+        self._held = {name: _contents(value) for name, value in self._before.items()}
 
     def watched(self, name: str) -> Any:
         """The object of that name."""
@@ -66,7 +67,8 @@ class Frame:
             for field, value in _fields(watched):
                 full = f"{name}.{field}"
                 if full not in moved:
-                    yield full, _is_same(self._before.get(full), value)
+                    holds = _contents(value) == self._held.get(full)
+                    yield full, holds and _is_same(self._before.get(full), value)
 
 
 def _fields(watched: Any) -> Iterator[tuple[str, Any]]:
@@ -76,6 +78,12 @@ def _fields(watched: Any) -> Iterator[tuple[str, Any]]:
         slots = (getattr(kind, "__slots__", ()) for kind in reversed(type(watched).__mro__))
         names = [*chain.from_iterable(slots), *getattr(watched, "__dict__", ())]
     return ((name, getattr(watched, name)) for name in names if name not in WATCHING)
+
+
+def _contents(value: Any) -> list[int]:
+    """What an ordinary container holds; crowds tell themselves when they are looked into."""
+    items = chain(value, value.values()) if type(value) is dict else value
+    return [id(item) for item in items] if type(value) in (dict, list, set) else []
 
 
 def _is_same(before: Any, after: Any) -> Any:

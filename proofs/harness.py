@@ -14,7 +14,7 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import SERVES, Clauses, StepSoFar, resting_clauses, step_clauses
-from proofs.crowds import Crowd, Ledger, Marks
+from proofs.crowds import Crowd, Ledger, Marks, Name
 from proofs.frame import Frame, keeps_order
 from proofs.surroundings import ArbitraryWorld, WatchedScheduler
 from proofs.symbolic import Context
@@ -153,7 +153,8 @@ class Harness:
         def new(counter: str, low: int | None = None) -> Any:
             return self.integer(named(counter), low)
 
-        request = Request(name, new("num_prompt_tokens"), new("max_tokens"))
+        known = Name(self.context, name)
+        request = Request(known, new("num_prompt_tokens"), new("max_tokens"))
         request.status = status
         request.priority, request.arrival_time = new("priority"), new("arrival_time")
         request.num_preemptions = new("num_preemptions", 0)

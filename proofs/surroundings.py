@@ -28,6 +28,8 @@ class WatchedScheduler(Scheduler):
         self.chosen: Request | None = None
         self.index_moved: int = 0
         """How far preemptions moved the running pass, in places."""
+        self.enqueued: list[tuple[list[Request], Request]] = []
+        """Who was to take its place in which queue; which place that is, ``places`` proves."""
 
     def lowest_priority(self) -> Request:
         harness = self.watched_by
@@ -35,7 +37,7 @@ class WatchedScheduler(Scheduler):
             self.chosen = harness.another(self)
         else:  # all that are less urgent count as one: the pool is arbitrary
             shown = (r for r in list.__iter__(self.running) if isinstance(r, Request))
-            (self.chosen,) = [r for r in shown if r.request_id == "r"]
+            (self.chosen,) = [r for r in shown if r is not harness.stranger]
         return self.chosen
 
     def preempt(self, step: Step, victim: Request) -> None:
@@ -49,7 +51,16 @@ class WatchedScheduler(Scheduler):
         return super()._decided(*told, **facts)
 
     def _enqueue(self, queue: list[Request], request: Request) -> None:
+        self.enqueued.append((queue, request))
         queue.append(request)
+
+    def must_enqueue(self, *requests: Request) -> None:
+        """These were asked to take their place in ``waiting``, and nobody else."""
+        due = [(self.waiting, request) for request in requests]
+        pairs = zip(self.enqueued, due, strict=False)
+        same = all(q is queue and r is request for (q, r), (queue, request) in pairs)
+        fine = same and len(self.enqueued) == len(due)
+        self.watched_by.must_be("progress", whoever_comes_takes_a_place=fine)
 
 
 class ProvedEngine(Engine):

@@ -17,7 +17,7 @@ from proofs.bodies.aftermath import (
     without_stranger,
 )
 from proofs.clauses import StepSoFar, resting_clauses, step_clauses
-from proofs.crowds import Crowd
+from proofs.crowds import Crowd, Name
 from proofs.frame import fields_of
 from proofs.harness import Goal, Harness
 from proofs.surroundings import ProvedEngine
@@ -30,13 +30,14 @@ def arrival(h: Harness) -> None:
     """A new request, straight from the client."""
     new = h.integer
     asked = new("num_prompt_tokens"), new("max_tokens"), new("priority"), new("arrival_time")
-    request = Request("r", *asked)
+    request = Request(Name(h.context, "r"), *asked)
     h.assume(world.PROMPT_FITS, h.config, request.num_prompt_tokens)
     h.assume(world.ASKS_FOR_OUTPUT, request.max_tokens)
     scheduler = h.scheduler(request)
     engine = ProvedEngine(h, scheduler)
     h.watch(scheduler, request, engine=engine)
     engine.add_request(request)
+    scheduler.must_enqueue(request)
     most = 1 if h.config.async_scheduling else 0
     h.must_be("placeholder-accounting", steps_in_flight=engine.made_for == most)
     must_record(h, engine, request_state(scheduler, request))
@@ -218,6 +219,7 @@ def preemption(h: Harness) -> None:
     # Under priority scheduling its urgency says where: see ``places``.
     first = next(list.__iter__(scheduler.waiting)) is victim
     h.must_be("progress", victim_goes_first=any_of(h.config.priority_scheduling, first))
+    scheduler.must_enqueue(*([victim] if bool(h.config.priority_scheduling) else []))
     h.must_keep(resting_clauses(h.config, victim))
     left = StepSoFar(step, count, has_prefill, others_with_slots)
     kept = step_clauses(h.config, left)

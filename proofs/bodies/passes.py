@@ -251,15 +251,16 @@ def _shortage(config: Config, victims: int) -> Kept:
     scheduler.running = list(requests)
     for request in requests:
         request.status, request.num_blocks = RequestStatus.RUNNING, 1
+        request.num_output_tokens, request.num_in_flight_tokens = 3, 2
     scheduler.kv_cache_manager.num_free_blocks = 0
-    first.num_prompt_tokens = (victims + 1) * config.block_size
+    first.num_prompt_tokens = (victims + 1) * config.block_size - first.num_output_tokens
     step = scheduler.begin_step()
     step.index = place
     kept = [_kept_by_a_preemption(request) for request in requests]
     outcome = scheduler.try_running(step, first)
     due = list(reversed(sorted(others, key=urgency) if place else requests))[:victims]
     yield "as many are preempted as it takes", step.preempted_reqs == due
-    rows = first.num_prompt_tokens
+    rows = first.num_tokens
     fits = outcome is SCHEDULED and step.num_scheduled_tokens == {first: rows}
     fits &= step.token_budget == config.max_num_scheduled_tokens - rows
     fits &= step.input_budget == config.max_num_batched_tokens - rows

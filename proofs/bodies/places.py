@@ -41,7 +41,7 @@ def _who_waits(h: Harness) -> None:
         scheduler.waiting = placed
     frames = _watch(h, scheduler, new, *queue)
     Scheduler._enqueue(scheduler, placed, new)
-    _must_leave(h, frames)
+    _must_leave(h, frames, "scheduler.kv_holding_waiting" if holds else "scheduler.waiting")
     if by_urgency:
         strictly = all_of(*(_goes_before(one, two, new) for one, two in pairwise(placed)))
     else:
@@ -70,9 +70,9 @@ def _watch(h: Harness, scheduler: Scheduler, first: Request, *others: Request) -
     return [Frame(request=other) for other in others]
 
 
-def _must_leave(h: Harness, frames: Sequence[Frame]) -> None:
+def _must_leave(h: Harness, frames: Sequence[Frame], *moved: str) -> None:
     """Nothing of anybody changes."""
-    h.must_leave()
+    h.must_leave(*moved)
     for frame in frames:
         for name, kept in frame.kept(()):
             h.must_be("request-conservation", **{f"{name} of another is left alone": kept})

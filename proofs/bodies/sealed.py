@@ -45,7 +45,8 @@ class Opaque:
 
     __getattribute__ = __setattr__ = __delattr__ = __call__ = _broken
     __bool__: Callable[..., Any] = _broken
-    __int__ = __float__ = __index__ = __len__ = __iter__ = _broken
+    __iter__: Callable[..., Any] = _broken
+    __int__ = __float__ = __index__ = __len__ = _broken
     __contains__ = __getitem__ = __setitem__ = __hash__ = _broken
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _broken
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _broken
@@ -61,9 +62,16 @@ class Truth(Opaque):
         return bool(object.__getattribute__(self, "_value"))
 
 
+class OneByOne(Opaque):
+    """Several values that can be taken one after the other, not counted or picked from."""
+
+    def __iter__(self) -> Any:
+        return iter(object.__getattribute__(self, "_value"))
+
+
 def opened(value: Any) -> Any:
     """The value itself."""
-    hidden = type(value) in (Opaque, Truth)
+    hidden = type(value) in (Opaque, Truth, OneByOne)
     return object.__getattribute__(value, "_value") if hidden else value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from model.engine import Engine, Recorder
 from model.environment import Sample
@@ -14,9 +14,10 @@ from model.request import Request
 from model.step import Scheduled, SchedulerOutput, Step
 from proofs.bodies.cast import least_urgent
 from proofs.bodies.script import Endless
-from proofs.bodies.sealed import Seal, Sealed, proved_for_any, unsealed
+from proofs.bodies.sealed import OneByOne, Seal, Sealed, Truth, proved_for_any, unsealed
 from spec.config import Config
 
+SHARES = "SchedulerOutput.scheduled"
 MOST_TURNS = 500
 """Of all requests in one run, several times what the longest run takes."""
 
@@ -103,6 +104,21 @@ class Seen:
         return [share for output in late for share in output.scheduled]
 
 
+class SealedOutput(Sealed):
+    """A step's output: the engine sees whether there are shares, and takes them one by one."""
+
+    __slots__ = ()
+
+    @property
+    def scheduled(self) -> Any:
+        """The shares."""
+        shares = self._target.scheduled
+        if not self._seal.closed:
+            return shares
+        kind = OneByOne if SHARES in self._seal.visible else Truth
+        return kind(self._seal, SHARES, shares)
+
+
 class WatchedEngine(Engine):
     """The model's engine, under observation.
 
@@ -140,8 +156,8 @@ class WatchedEngine(Engine):
             with self.seal.turned(closed=False):
                 output = schedule()
                 shares = tuple(Sealed.of(self.seal, share) for share in output.scheduled)
-                sealed = SchedulerOutput(shares, output.preempted_reqs)
-                return Sealed.of(self.seal, sealed, "scheduled")
+                sealed: Any = SchedulerOutput(shares, output.preempted_reqs)
+                return cast(SchedulerOutput, SealedOutput(self.seal, sealed))
 
         return sealing
 
@@ -193,7 +209,7 @@ class WatchedEngine(Engine):
             for share in output.scheduled
             if share.samples and not share.request.is_finished
         ]
-        with self.seal.turned(closed=True):
+        with self.seal.turned(True, SHARES):
             super().book(output)
         self.seen.booked.append(output)
         alive = [share.request for share in output.scheduled if not share.request.is_finished]

@@ -25,7 +25,7 @@ from proofs import bodies, harness
 from proofs.bodies import BODIES, deciding, run_body
 from proofs.bodies.sealed import Sealed, unsealed
 from proofs.clauses import SERVES
-from proofs.crowds import Crowd, Ledger, Marks
+from proofs.crowds import Crowd, Ledger, Marks, Name
 from proofs.harness import Goal, Harness
 from proofs.symbolic import Context, Exploration, SymBool, SymInt
 from proofs.verdict import ASYNC, MODES
@@ -61,10 +61,6 @@ FIXED = (
     ),
     Fixed(PROVED, "Scheduler.environment", {"ArbitraryWorld"}, "its answers are arbitrary"),
     Fixed(PROVED, "Scheduler.observer", {"method"}, "it only listens"),
-    Fixed(PROVED - {"first-decision", "places"}, "Request.request_id", {"r"}, "a name, for people"),
-    Fixed(
-        frozenset({"places"}), "Request.request_id", {"first", "second", "r"}, "names, for people"
-    ),
     Fixed(
         frozenset({"places"}),
         STATUS,
@@ -124,6 +120,7 @@ FIXED = (
         "of a step that did not sample; arbitrary otherwise",
     ),
     Fixed(PROVED, "Scheduler.watched_by", {"Harness"}, "who watches it: see proofs.surroundings"),
+    Fixed(PROVED, "Scheduler.enqueued", {NOTHING}, "who took a place: nobody yet"),
     Fixed(PROVED, "Scheduler.chosen", {None}, "whom it chose to preempt: nobody yet"),
     Fixed(PROVED, "Scheduler.index_moved", {0}, "what preemptions did: nothing yet"),
     Fixed(
@@ -181,7 +178,7 @@ FIXED = (
 # -- what the model's code gets hold of -----------------------------------------------------------
 
 ARBITRARY = "arbitrary"
-SYMBOLIC = (SymInt, SymBool, Crowd, Ledger, Marks)
+SYMBOLIC = (SymInt, SymBool, Crowd, Ledger, Marks, Name)
 MODEL, BODY = (str(Path(str(package.__file__)).parent) for package in (model, bodies))
 NOT_YET = {Request.num_tokens.fget.__code__, Request.is_finished.fget.__code__}  # type: ignore[attr-defined]
 """Reading these proves nothing: the request may be half built."""

@@ -243,7 +243,7 @@ def test_urgency_without_the_sign_of_the_priority_is_noticed(
             "if request.status is RequestStatus.FINISHED_LENGTH_CAPPED and not was_finished",
             "every request ends",
         ),
-        ("book", "in output.scheduled:", "in output.scheduled[:2]:", IN_FLIGHT),
+        ("book", "in output.scheduled:", "in output.scheduled[:2]:", SEES),
         ("book_share", "if not config.async_scheduling and", "if", OWN),
         (
             "book_share",
