@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from model.policies import POLICIES, RECOMMENDED, PaddingPolicy
@@ -79,7 +80,9 @@ def explain(name: str) -> str:
             return _page(knob.name, f"knob {knob.symbol}", {"says": knob.meaning, "legal": legal})
     if name in FLAGS:
         return _page(name, "flag", {"says": FLAGS[name]})
-    raise unknown("id", name, [*IDS, *POLICIES, *(w.id for w in WAIVERS)])
+    explained = [*(waiver.id for waiver in WAIVERS), *(a.id for a in ASSUMPTIONS)]
+    knobs = [word for knob in KNOBS for word in (knob.name, knob.symbol)]
+    raise unknown("id", name, [*IDS, *POLICIES, *explained, *knobs, *FLAGS])
 
 
 def unknown(kind: str, name: str, legal: list[str]) -> UsageError:
@@ -104,10 +107,14 @@ def _explain_invariant(name: str) -> str:
         "sources": ", ".join(entries[0].sources),
     }
     page = _page(name, "invariant", fields)
-    lines = [page, "", "  clauses", *(f"    - {clause}" for clause in clauses)]
+    lines = [page, "", "  clauses", *_listed(clauses)]
     if name == "uniform-decode":
-        lines += ["", "  waivers", *(f"    - {w.id}: {w.statement}" for w in WAIVERS)]
+        lines += ["", "  waivers", *_listed(f"{w.id}: {w.statement}" for w in WAIVERS)]
     return "\n".join(lines)
+
+
+def _listed(entries: Iterable[str]) -> list[str]:
+    return [line for entry in entries for line in wrapped("    - ", " ".join(entry.split()), WIDTH)]
 
 
 def _explain_assumption(assumption: Assumption) -> str:

@@ -14,7 +14,9 @@ from typing import Any
 from proofs.symbolic import SymBool, SymInt
 from spec.logic import all_of
 
-WATCHING = frozenset({"watched_by", "chosen", "index_moved", "enqueued", "told", "made_for"})
+WATCHING = frozenset(
+    {"watched_by", "chosen", "index_moved", "enqueued", "told", "made_for", "as_given"}
+)
 """Fields of the watcher itself (``surroundings.WatchedScheduler``)."""
 
 

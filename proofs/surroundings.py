@@ -72,6 +72,11 @@ class ProvedEngine(Engine):
     def __init__(self, harness: Harness, scheduler: WatchedScheduler) -> None:
         told: list[Any] = []
         super().__init__(harness.config, harness.policy, scheduler.environment, told.append)
+        made = self.scheduler
+        parts = made.config, made.policy, made.environment, made.observer
+        given = harness.config, harness.policy, scheduler.environment, self.record
+        self.as_given = all(part is one for part, one in zip(parts, given, strict=True))
+        """Its own scheduler has the knobs, the policy, the world and the recorder it was given."""
         self.scheduler, self.told = scheduler, told
         self.made_for = self.max_in_flight
         """Steps it was made to keep in flight."""

@@ -40,6 +40,7 @@ def arrival(h: Harness) -> None:
     scheduler.must_enqueue(request)
     most = 1 if h.config.async_scheduling else 0
     h.must_be("placeholder-accounting", steps_in_flight=engine.made_for == most)
+    h.must_be("request-conservation", an_engine_is_made_as_asked=engine.as_given)
     must_record(h, engine, request_state(scheduler, request))
     kept = request.num_prompt_tokens, request.max_tokens, request.priority, request.arrival_time
     same = all_of(*(now == then for now, then in zip(kept, asked, strict=True)))

@@ -20,7 +20,8 @@ def render(report: Report, verbose: bool = False, width: int | None = None) -> s
     obligations = report.outcome.obligations
     names = list(dict.fromkeys(o.policy for o in obligations))
     if len(names) == 1:
-        lines = [_title(names[0]), "", *policy_report(obligations, verbose, width)]
+        told = verbose or names[0] in POLICIES
+        lines = [_title(names[0]), "", *policy_report(obligations, told, width)]
     else:
         lines = policy_table(obligations, width)
         lines += [

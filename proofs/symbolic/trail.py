@@ -147,7 +147,7 @@ class Trail:
             self.cut(f"{caller()}: more than {self.limits.decisions} decisions on one path")
             self.abandon()
         if monotonic() > self._deadline:
-            self.cut(f"{caller()}: the time limit of {self.limits.seconds} s is over")
+            self.cut(f"{caller()}: the time limit of {self.limits.seconds:.1f} s is over")
             self.abandon()
         return False
 
@@ -196,7 +196,7 @@ class Trail:
             if not decision.open:
                 continue
             if monotonic() > self._deadline:
-                self.cut(f"the time limit of {self.limits.seconds} s is over")
+                self.cut(f"the time limit of {self.limits.seconds:.1f} s is over")
                 return False
             self.solver.pop_to(decision.depth)
             self.knowledge.undo(decision.mark)

@@ -112,6 +112,7 @@ FIXED = (
     Fixed(ENGINE, "Engine.environment", {"ArbitraryWorld"}, "its answers are arbitrary"),
     Fixed(ENGINE, "Engine.record", {"builtin_function_or_method"}, "it only listens"),
     Fixed(ENGINE, "Engine.made_for", {0, 1}, "what it was made for, which is what is asked"),
+    Fixed(ENGINE, "Engine.as_given", {True}, "what it was made of, which is what is asked"),
     Fixed(ENGINE, "Engine.told", {NOTHING}, "what was recorded: nothing yet"),
     Fixed(
         frozenset({"output"}),
