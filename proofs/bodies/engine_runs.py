@@ -69,6 +69,7 @@ FRESH = frozenset(Request.__slots__) - {
 
 SERVES = {
     "a new engine is empty and as configured": "request-conservation",
+    "an engine remembers nothing but the steps in flight": "placeholder-accounting",
     "steps are booked once, oldest first": "placeholder-accounting",
     "no more steps in flight than the mode allows": "placeholder-accounting",
     "rows in flight are those of steps not booked": "placeholder-accounting",
@@ -221,6 +222,11 @@ class _Run:
 
     def _after_a_step(self) -> Kept:
         engine = self.engine
+        now = vars(engine)
+        same = now.keys() == engine.seen.begun.keys() and all(
+            now[name] is value for name, value in engine.seen.begun.items()
+        )
+        yield "an engine remembers nothing but the steps in flight", same
         decided, booked = engine.seen.decided, engine.seen.booked
         in_order = [id(output) for output in decided[: len(booked)]]
         yield "steps are booked once, oldest first", in_order == [id(output) for output in booked]

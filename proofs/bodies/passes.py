@@ -117,7 +117,7 @@ def all_scripts() -> Kept:
             yield from _script(config, next(serial), crowd, [SCHEDULED] * 3, 1)
         for crowd in _crowds(WAITING_TURNS):
             yield from _script(config, next(serial), [SCHEDULED] * 3, crowd, CROWD // 2)
-            yield from _script(config, next(serial), [SCHEDULED] * 3, crowd, CROWD)
+            yield from _script(config, next(serial), [SCHEDULED] * 3, crowd, CROWD * 5 // 6)
 
 
 def _crowds(turns: Sequence[str]) -> Iterator[list[str]]:

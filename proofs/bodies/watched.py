@@ -94,6 +94,8 @@ class Seen:
     """Every share was booked with what was answered for it."""
     fair: bool = True
     """Every victim was the last admitted; under priority scheduling, the least urgent."""
+    begun: dict[str, Any] = field(default_factory=dict)
+    """The engine's own fields as it began; only what ``in_flight`` holds is to change."""
     turns: int = 0
     """Of all requests in all passes."""
 
@@ -139,6 +141,7 @@ class WatchedEngine(Engine):
         self.scheduler = Sealed.of(self.seal, scheduler, "schedule")
         for name, wrap in self._wraps().items():
             setattr(scheduler, name, wrap(getattr(scheduler, name)))
+        self.seen.begun = dict(vars(self))
 
     def _wraps(self) -> dict[str, Callable[[Any], Any]]:
         """What is put around methods of the scheduler."""
