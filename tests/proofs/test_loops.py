@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-import textwrap
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from editing import edited
 
 import model.scheduler
 from model.engine import Engine
@@ -38,17 +42,6 @@ def assert_broken(promise: str) -> None:
 def broken_in_runs() -> set[str]:
     """The promises that some run breaks."""
     return {name for async_ in (True, False) for name, holds in runs.all_runs(async_) if not holds}
-
-
-def edited(method: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
-    """A function of the model with one text in it replaced, in its own module."""
-    source = textwrap.dedent(inspect.getsource(method))
-    assert source.count(old) == 1, f"{method.__qualname__} has {source.count(old)} of {old!r}"
-    module, made = inspect.getmodule(method), dict[str, Any]()
-    code = "from __future__ import annotations\n" + source.replace(old, new)
-    exec(compile(code, method.__qualname__, "exec"), vars(module), made)
-    result: Callable[..., Any] = made[method.__name__]
-    return result
 
 
 RUN, ASKED = "self.schedule_running(step)", "self.try_waiting(step, request)"

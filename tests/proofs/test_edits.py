@@ -1,0 +1,126 @@
+"""Edits that a review once found unnoticed: each now costs the promise it breaks.
+
+Most concern rare values only, as a bug that survives its own tests does.  Each is judged in the
+body it is in.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from editing import edited
+
+from model.engine import Engine
+from model.kv_cache import KVCacheManager
+from model.policies import RECOMMENDED
+from model.scheduler import Scheduler
+from proofs.clauses import SERVES
+from proofs.induction import explore_body
+from proofs.symbolic import Limits
+from proofs.verdict import MODES
+
+EDITS = {
+    "index moved for small victims only": (
+        *(Scheduler, "preempt", "position < step.index"),
+        "(position < step.index) & (victim.num_prompt_tokens < 1000)",
+        *("preemption", "who-comes-next-still-does"),
+    ),
+    "a victim at the end after ten preemptions": (
+        *(Scheduler, "preempt", "self._enqueue(self.waiting, victim)"),
+        "(self.waiting.append(victim) if victim.num_preemptions > 9 else "
+        "self._enqueue(self.waiting, victim))",
+        *("preemption", "whoever-comes-takes-a-place"),
+    ),
+    "a pool that is capped": (
+        *(KVCacheManager, "__init__", "= config.num_gpu_blocks"),
+        "= config.num_gpu_blocks if bool(config.num_gpu_blocks < 65536) else 65535",
+        *("first-decision", "a-new-pool-is-whole"),
+    ),
+    "a step that shares its marks": (
+        *(Scheduler, "begin_step", "token_budget="),
+        "padded=self.__dict__.setdefault('marks', set()), token_budget=",
+        *("first-decision", "a-step-begins-empty"),
+    ),
+    "arrivals that jump the queue": (
+        *(Engine, "add_request", "self.scheduler.add_request(request)"),
+        "self.scheduler.waiting.insert(0, request)",
+        *("arrival", "whoever-comes-takes-a-place"),
+    ),
+    "sync scheduling that overlaps for large batches": (
+        *(Engine, "__init__", "config.async_scheduling else"),
+        "config.async_scheduling or bool(config.max_num_seqs > 64) else",
+        *("arrival", "steps-in-flight"),
+    ),
+    "another policy for large batches": (
+        *(Engine, "__init__", "Scheduler(config, policy,"),
+        "Scheduler(config, policy if bool(config.max_num_seqs < 64) else None,",
+        *("arrival", "an-engine-is-made-as-asked"),
+    ),
+    "long requests are not sampled": (
+        *(Engine, "book_share", "and share.samples"),
+        "and share.samples and request.num_tokens < 5000",
+        *("output", "the-runner-is-asked-when-due"),
+    ),
+    "a stop token beyond the length": (
+        *(Engine, "book_share", "self.scheduler.finish(request, request.status)"),
+        "self.scheduler.finish(request, RequestStatus.FINISHED_STOPPED if bool("
+        "sample.stop_after > 0) else request.status)",
+        *("output", "what-happened-is-told"),
+    ),
+    "an abort that is ignored": (
+        *(Engine, "abort", "not request.is_finished"),
+        "not request.is_finished and request.num_output_tokens < 100",
+        *("abort", "abort-is-kept"),
+    ),
+    "equals that overtake": (
+        *(Scheduler, "_enqueue", "bisect_right"),
+        "__import__('bisect').bisect_left",
+        *("places", "a-request-takes-its-place"),
+    ),
+    "output lost on the way into a queue": (
+        *(Scheduler, "_enqueue", "if self.config"),
+        "request.num_output_tokens = 0\n    if self.config",
+        *("places", "request.num_output_tokens is left alone"),
+    ),
+    "the last of those that run long": (
+        *(Scheduler, "lowest_priority", "key=urgency"),
+        "key=lambda r: (r.num_output_tokens > 1000, *urgency(r))",
+        *("places", "the-least-urgent-is-chosen"),
+    ),
+    "a name that is read": (
+        *(Engine, "abort", "not request.is_finished"),
+        "not request.is_finished and not request.request_id.startswith('cmpl-')",
+        *("abort", "reads the name of a request"),
+    ),
+    "a model that asks to exit": (
+        *(Scheduler, "finish", "self.finished.append(request)"),
+        "raise SystemExit",
+        *("abort", "no_reachable_assert"),
+    ),
+    "waiting for a load nobody started": (
+        *(Scheduler, "try_waiting", "if load_kv_async:"),
+        "if load_kv_async or bool(matched > 0):",
+        *("waiting-pass", "only-what-loads-is-awaited"),
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_costs_its_promise(edit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner: Any
+    owner, name, old, new, body, promise = EDITS[edit]
+    monkeypatch.setattr(owner, name, edited(getattr(owner, name), old, new))
+    lost: set[str] = set()
+    for mode in MODES:
+        result = explore_body(body, RECOMMENDED, mode, frozenset(SERVES), Limits(seconds=60))
+        lost |= {goal.name for goal in result.goals.values() if goal.refuted or goal.unknown}
+        lost |= {promise} if promise in result.incomplete else set()
+        if promise in lost:
+            return
+    pytest.fail(f"{promise} was not lost, but {sorted(lost)}")
