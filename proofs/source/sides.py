@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from proofs.source.arrangements import Arrangement
 from proofs.source.concrete import NotReplayed
 from proofs.source.harness import Harness
 from proofs.source.induct import from_profile
 from proofs.source.observe import Step
-from proofs.source.scenarios import Arrangement
 from proofs.source.state import View
 from proofs.symbolic import Unsupported
 from spec.logic import all_of, any_of, not_
