@@ -112,6 +112,8 @@ def _preempted(h: Harness, name: str, drafts: int | None = None) -> Share:
     request = h.request(name, RequestStatus.WAITING)
     request.status = RequestStatus.PREEMPTED
     h.context.assume(request.num_preemptions >= 1)
+    if not h.world.connector:  # nothing is computed, nor loaded, before it is admitted again
+        h.context.assume(request.num_computed_tokens == 0)
     h.suppose(request, 0)
     h.enqueue(request)
     share = _in_flight(h, request, drafts)

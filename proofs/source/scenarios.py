@@ -6,7 +6,7 @@ Each builds an arbitrary state, calls the text's own methods once, and returns w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from proofs.source.arrangements import (
@@ -168,17 +168,21 @@ def one_step(async_scheduling: bool) -> list[Task]:
     return [Task("step", one_step_from(pair), Features(async_scheduling))]
 
 
-def whole_loop(async_scheduling: bool, mentioned: Collection[str]) -> list[Task]:
+FEATURES_READ = frozenset({"kv_transfer_config", "has_mamba_layers"})
+"""Attributes through which a text reads the features that are on in a run of their own."""
+
+
+def whole_loop(async_scheduling: bool, mentioned: frozenset[str]) -> list[Task]:
     """Everything that moves a request's counters, under every feature of the scope.
 
     What breaks clauses comes early, and what takes long late: a broken clause voids what was done.
 
     ``mentioned``: the attributes the text reads; it cannot react to a feature it never asks about.
     """
-    plain, any_features = Features(async_scheduling), Features.open(async_scheduling)
-    tasks = [Task("booking", booked, any_features)]
+    plain, with_or_without = Features(async_scheduling), Features(async_scheduling, None, None)
+    everything = Features(async_scheduling, connector=True, priority=None, mamba=True)
+    tasks = [Task("booking", booked, replace(plain, priority=None))]
     if async_scheduling:
-        with_or_without = Features(async_scheduling, connector=None)
         tasks.append(Task("booking after preemption", booked_stale, with_or_without))
     tasks += [
         Task(shape.name, one_step_from(shape.arrange), shape.features)
@@ -187,5 +191,7 @@ def whole_loop(async_scheduling: bool, mentioned: Collection[str]) -> list[Task]
     by_priority = Features(async_scheduling, priority=True)
     tasks.append(Task("crowd, behind a victim", one_step_from(behind_a_victim), by_priority))
     tasks.append(Task("booking, two requests", booked_together, plain))
-    tasks.append(Task("arrival", arrived, any_features))
+    if not mentioned.isdisjoint(FEATURES_READ):
+        tasks.append(Task("booking, KV connector and Mamba alignment", booked, everything))
+    tasks.append(Task("arrival", arrived, with_or_without))
     return tasks

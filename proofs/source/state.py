@@ -27,11 +27,6 @@ class Features:
     priority: bool | None = False
     mamba: bool | None = False
 
-    @classmethod
-    def open(cls, async_scheduling: bool) -> Features:
-        """Any of them."""
-        return cls(async_scheduling, None, None, None)
-
     @property
     def count(self) -> int:
         """How many are on: a counterexample with fewer is the simpler one."""
