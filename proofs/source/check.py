@@ -19,12 +19,15 @@ from proofs.verdict import ASYNC, MODES, Statistics
 
 ONE_STEP_SCOPE = (
     "one step over one running and one waiting request from any state of the request invariant, "
-    "every legal configuration; {mode} scheduling"
+    "every legal configuration without priorities, KV connector and Mamba alignment; "
+    "{mode} scheduling"
 )
 LOOP_SCOPE = (
-    "every execution: schedule(), _update_after_schedule(), update_from_output() and "
-    "_preempt_request() keep the invariant for any number of requests; every legal "
-    "configuration; at most {sampled} tokens returned per request and step; {mode} scheduling"
+    "every execution: add_request(), schedule(), _update_after_schedule(), update_from_output() "
+    "and _preempt_request() keep the invariant for any number of requests; every legal "
+    "configuration, with priorities, KV connector and Mamba alignment one at a time and in the "
+    "crossings listed in proofs/source/README.md; at most {sampled} tokens returned per request "
+    "and step; {mode} scheduling"
 )
 
 

@@ -26,7 +26,7 @@ from proofs.source.world import Context, World
 from proofs.verdict import ASYNC, SYNC
 from spec import assumptions as spec_world
 from spec.config import Config, coupled_ranges
-from spec.logic import implies
+from spec.logic import all_of, implies
 from spec.records import Decision
 
 CLAUSE = "clause:"
@@ -192,6 +192,13 @@ class Harness:
         queue = getattr(self.scheduler, "waiting", None)
         if isinstance(queue, RequestQueue):
             queue.others__ = self.context.int("other waiting requests", 0)
+
+    def is_alone(self) -> Any:
+        """Whether there is one request in all, which a text may exempt from the threshold."""
+        others: Any = 0
+        for queue in self.queues():
+            others = others + queue.others__
+        return all_of(len(self.everyone) == 1, others == 0)
 
     # -- clauses -------------------------------------------------------------------------------
 

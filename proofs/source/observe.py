@@ -15,7 +15,7 @@ from proofs.source.requests import Request, RequestStatus, length_of
 from proofs.source.settled import request_state
 from proofs.symbolic import SymBool, SymInt
 from spec.excuses import admits_prefill, ends_in_flight, waits_for_output
-from spec.logic import all_of, any_of, min, not_
+from spec.logic import all_of, any_of, ite, min, not_
 from spec.records import (
     BLOCKED,
     LOADING,
@@ -195,6 +195,7 @@ class Step:
             kv_capacity=h.world.slots.get(name, was.num_computed_tokens),
             waits_alone=from_waiting and was.num_stale_output_tokens > 0,
             has_slot=self._has_slot(request),
+            threshold=ite(h.is_alone(), 0, config.long_prefill_token_threshold),
             ends_in_flight=False if from_waiting else ends_in_flight(was),
         )
 

@@ -135,6 +135,13 @@ PLANTS: dict[str, Plant] = {
         "scheduled_spec_decode_tokens.pop(preempted_req_id, None)",
         "pass",
     ),
+    # a promise about prefills
+    "a long prefill runs on": Plant(
+        "within-budget",
+        STEP,
+        "num_new_tokens = long_prefill_token_threshold\n            num_new_tokens = min(",
+        "pass\n            num_new_tokens = min(",
+    ),
     # crossings of features
     "a row more for a waiting request, by priority": Plant(
         "uniform-decode",
