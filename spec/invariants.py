@@ -14,6 +14,7 @@ from spec.promises import (
     blocks_end_chunks,
     blocks_given_back,
     blocks_not_overdrawn,
+    drafts_need_rows,
     length_capped_ends,
     length_capped_fits,
     length_capped_only_there,
@@ -106,11 +107,12 @@ CATALOGUE: tuple[Invariant, ...] = (
     ),
     *_entry(
         "rows-match-drafts",
-        "A decode or padded step attaches exactly n - s drafts.",
+        "A decode or padded step attaches exactly n - s drafts, a step without rows none.",
         "The rejection sampler takes drafts and rows as aligned; one off reads the neighbour's "
         "logits and emits wrong tokens.",
         "#54028, #54392",
         rows_match_drafts,
+        drafts_need_rows,
     ),
     *_entry(
         "within-budget",

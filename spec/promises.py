@@ -79,6 +79,13 @@ def rows_match_drafts(d: Decision) -> Claim:
     )
 
 
+def drafts_need_rows(d: Decision) -> Claim:
+    """Who gets no rows gets no drafts."""
+    return Claim(
+        {"num_draft_tokens": d.num_draft_tokens}, "==", {"0": 0}, when=d.outcome != SCHEDULED
+    )
+
+
 def within_budget_rows(t: StepTotals) -> Claim:
     """The rows of a step fit the row budget."""
     return Claim(

@@ -5,25 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from time import perf_counter
 
+from proofs.source.bookings import MOST_SAMPLED
 from proofs.source.entries import USUAL
 from proofs.source.errors import Rejected, Unprofiled
 from proofs.source.induct import check_mode
 from proofs.source.loader import Text, load
 from proofs.source.profile import profile_for
 from proofs.source.reach import with_executions
-from proofs.source.scenarios import MOST_SAMPLED, one_step, whole_loop
+from proofs.source.scenarios import one_step, whole_loop
 from proofs.source.verdicts import Finding, SourceReport, undecided
 from proofs.symbolic import Limits
 from proofs.verdict import ASYNC, MODES, Statistics
 
 ONE_STEP_SCOPE = (
     "one step over one running and one waiting request from any state of the request invariant, "
-    "every legal configuration; {mode} scheduling"
+    "every legal configuration without priorities, KV connector and Mamba alignment; "
+    "{mode} scheduling"
 )
 LOOP_SCOPE = (
-    "every execution: schedule(), _update_after_schedule(), update_from_output() and "
-    "_preempt_request() keep the invariant for any number of requests; every legal "
-    "configuration; at most {sampled} tokens returned per request and step; {mode} scheduling"
+    "every execution: add_request(), schedule(), _update_after_schedule(), update_from_output() "
+    "and _preempt_request() keep the invariant for any number of requests; every legal "
+    "configuration, with priorities, KV connector and Mamba alignment one at a time and in the "
+    "crossings listed in proofs/source/README.md; at most {sampled} tokens returned per request "
+    "and step; {mode} scheduling"
 )
 
 

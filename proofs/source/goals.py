@@ -6,13 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from model.request import FINISHED
+from model.request import RequestStatus as ModelStatus
 from proofs.clauses import SERVES
 from proofs.source.harness import Harness
-from proofs.source.requests import Request
+from proofs.source.host import is_plain_dict
+from proofs.source.requests import Request, RequestStatus, length_of
+from proofs.source.stubs import Record
 from spec import assumptions as spec_world
 from spec.claims import Claim
 from spec.invariants import about
-from spec.logic import not_
+from spec.logic import all_of, any_of, ite, not_
 from spec.promises import no_padding_diffusion, rows_match_drafts
 from spec.records import SCHEDULED, Booking, Decision
 
@@ -24,6 +28,10 @@ SOUND_SO_FAR = "rows match drafts so far"
 either corrupts the counters, and is reported as the violation it is."""
 
 CONSERVATION = "request-conservation"
+TOLD = "scheduled_new_reqs", "scheduled_cached_reqs"
+"""Fields of the output in which the runner is told of the requests that have rows."""
+TOTAL = "total_num_scheduled_tokens"
+"""The field of the output with the sum of rows."""
 AS_ASKED = ("num_prompt_tokens", "max_tokens", "priority", "arrival_time")
 """What a client sends with a request, and the scheduler only reads."""
 IN_FLIGHT = "placeholder-accounting"
@@ -80,8 +88,7 @@ def flight_goals(harness: Harness, request: Request, added: Any) -> list[Goal]:
         "==",
         {"rows in flight": was + added},
     )
-    formula = claim.unless_waived
-    return [Goal(IN_FLIGHT, "rows_in_flight", request.request_id, formula, {}, claim)]
+    return [_plain(IN_FLIGHT, "rows_in_flight", request.request_id, claim)]
 
 
 def as_asked_goals(harness: Harness, request: Request) -> list[Goal]:
@@ -91,10 +98,94 @@ def as_asked_goals(harness: Harness, request: Request) -> list[Goal]:
         (field, Claim({field: getattr(request, field)}, "==", {"before": getattr(was, field)}))
         for field in AS_ASKED
     )
-    return [
-        Goal(CONSERVATION, f"{field}_as_asked", request.request_id, c.unless_waived, {}, c)
-        for field, c in claims
-    ]
+    return [_plain(CONSERVATION, f"{field}_as_asked", request.request_id, c) for field, c in claims]
+
+
+def known_goals(harness: Harness, request: Request) -> list[Goal]:
+    """The scheduler knows a request as long as it lives, and no longer.
+
+    Output, drafts and an abort find a request by its id; blocks are freed at once, so that nothing
+    is left to be done for one that has ended.
+    """
+    if harness.before[request.request_id].status in FINISHED:
+        return []
+    requests = harness.scheduler.requests
+    if not is_plain_dict(requests):
+        harness.loaded.host.unprofiled("scheduler.requests (no plain dictionary)")
+    known = requests.get(request.request_id) is request
+    alive = request.status <= RequestStatus.PREEMPTED
+    claim = Claim({"known to the scheduler": int(known)}, "==", {"alive": int(alive)})
+    return [_plain(CONSERVATION, "known_while_alive", request.request_id, claim)]
+
+
+def draft_goals(harness: Harness, request: Request) -> list[Goal]:
+    """Drafts proposed for a decode are those it has in the next step (no grammar drops any)."""
+    proposed = dict(harness.moments[-1].proposed).get(request.request_id)
+    if proposed is None or request.status is not RequestStatus.RUNNING:
+        return []
+    claim = Claim(
+        {"len(spec_token_ids)": length_of(request.spec_token_ids)},
+        "==",
+        {"drafts proposed": proposed},
+        when=not_(request.is_prefill_chunk),
+    )
+    return [_plain("uniform-decode", "drafts_as_proposed", request.request_id, claim)]
+
+
+def output_goals(harness: Harness, output: Any, rows: Mapping[str, Any]) -> list[Goal]:
+    """What the output says besides rows and drafts agrees with the rows.
+
+    A text that leaves a field out is asked nothing about it.
+    """
+    fields = vars(output) if isinstance(output, Record) else {}
+    goals: list[Goal] = []
+    if TOTAL in fields:
+        total: Any = 0
+        for number in rows.values():
+            total = total + number
+        claim = Claim({TOTAL: fields[TOTAL]}, "==", {"sum of rows": total})
+        goals.append(_plain("within-budget", "total_of_rows", "", claim))
+    if all(name in fields for name in TOLD):
+        told = [data.req_id for data in fields[TOLD[0]]] + list(fields[TOLD[1]].req_ids)
+        for request in harness.judged:
+            name = request.request_id
+            claim = Claim({"told to the runner": told.count(name)}, "==", {"rows": name in rows})
+            goals.append(_plain(CONSERVATION, "runner_is_told", name, claim))
+    return goals
+
+
+def victim_goals(harness: Harness) -> list[Goal]:
+    """Nobody is preempted while a less urgent request, or one admitted later, keeps its place."""
+    before, by_priority = harness.before, harness.config.priority_scheduling
+    ran = [r for r in harness.everyone if before[r.request_id].status is ModelStatus.RUNNING]
+    goals: list[Goal] = []
+    for at, victim in enumerate(ran):
+        if victim.status is not RequestStatus.PREEMPTED:
+            continue
+        for place, other in enumerate(ran):
+            if other.status is not RequestStatus.RUNNING:
+                continue
+            earlier = victim.arrival_time < other.arrival_time
+            tied = all_of(victim.priority == other.priority, earlier)
+            urgent = any_of(victim.priority < other.priority, tied)
+            wrong = any_of(all_of(by_priority, urgent), all_of(not_(by_priority), at < place))
+            claim = Claim({"comes before one that stays": ite(wrong, 1, 0)}, "==", {"0": 0})
+            goals.append(_plain("progress", "last_is_preempted", victim.request_id, claim))
+    return goals
+
+
+def loaded_goals(harness: Harness, request: Request) -> list[Goal]:
+    """A load that is done is forgotten once its request goes on: the next one is not done yet."""
+    if not harness.world.connector:
+        return []
+    noted = request.request_id in harness.scheduler.finished_recving_kv_req_ids
+    loading = request.status is RequestStatus.WAITING_FOR_REMOTE_KVS
+    claim = Claim({"noted as loaded": int(noted and not loading)}, "==", {"0": 0})
+    return [_plain("async-load-idle", "load_is_forgotten", request.request_id, claim)]
+
+
+def _plain(invariant: str, name: str, request: str, claim: Claim) -> Goal:
+    return Goal(invariant, name, request, claim.unless_waived, {}, claim)
 
 
 def clause_goals(

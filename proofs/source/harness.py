@@ -26,7 +26,7 @@ from proofs.source.world import Context, World
 from proofs.verdict import ASYNC, SYNC
 from spec import assumptions as spec_world
 from spec.config import Config, coupled_ranges
-from spec.logic import implies
+from spec.logic import all_of, implies
 from spec.records import Decision
 
 CLAUSE = "clause:"
@@ -67,7 +67,10 @@ class Harness:
         host.begin(self.world)
         self.is_first = self.context.bool("nothing was scheduled before")
         self._legal()
-        self.scheduler = make_scheduler(self.loaded, self.config)
+        # Serving counts; under a connector what it counts is a further question for each request.
+        self.scheduler = make_scheduler(
+            self.loaded, self.config, log_stats=self.features.connector is not True
+        )
 
     def _legal(self) -> None:
         """Legal knobs; between two decisions the input budget may be the smaller one."""
@@ -108,7 +111,8 @@ class Harness:
         if self.is_async and self.tracks_flight:
             request.num_in_flight_tokens = new(f"{name} num_in_flight_tokens", 0)
             request.num_stale_output_tokens = new(f"{name} num_stale_output_tokens", 0)
-        if self.features.priority:
+        request.num_preemptions = new(f"{name} num_preemptions", 0)
+        if self.features.priority is not False:
             request.priority = new(f"{name} priority")
             request.arrival_time = new(f"{name} arrival_time", 0)
         self.scheduler.requests[name] = request
@@ -145,10 +149,11 @@ class Harness:
         preempted = bool(flag(f"{name} was preempted"))
         self.suppose(request, 0)
         if preempted:
-            request.num_preemptions = self.context.int(f"{name} num_preemptions", 1)
+            self.context.assume(request.num_preemptions >= 1)
             if status is RequestStatus.WAITING:
                 request.status = RequestStatus.PREEMPTED
         else:
+            request.num_preemptions = 0
             self.context.assume(request.num_output_tokens == 0)
             self.context.assume(request.num_in_flight_tokens == 0)
         if status is RequestStatus.WAITING_FOR_REMOTE_KVS:
@@ -187,6 +192,13 @@ class Harness:
         queue = getattr(self.scheduler, "waiting", None)
         if isinstance(queue, RequestQueue):
             queue.others__ = self.context.int("other waiting requests", 0)
+
+    def is_alone(self) -> Any:
+        """Whether there is one request in all, which a text may exempt from the threshold."""
+        others: Any = 0
+        for queue in self.queues():
+            others = others + queue.others__
+        return all_of(len(self.everyone) == 1, others == 0)
 
     # -- clauses -------------------------------------------------------------------------------
 
@@ -258,7 +270,7 @@ class Harness:
         self.before = {request.request_id: self.view(request) for request in self.everyone}
 
 
-def make_scheduler(loaded: Loaded, config: Config) -> Any:
+def make_scheduler(loaded: Loaded, config: Config, log_stats: bool = True) -> Any:
     """Construct the text's scheduler on the profile's configuration."""
     made: Any = loaded.schedulers[ASYNC if config.async_scheduling else SYNC]
     host = loaded.host
@@ -267,5 +279,5 @@ def make_scheduler(loaded: Loaded, config: Config) -> Any:
         kv_cache_config=Stub(host, "kv_cache_config"),
         structured_output_manager=Stub(host, "structured_output_manager"),
         block_size=config.block_size,
-        log_stats=False,
+        log_stats=log_stats,
     )

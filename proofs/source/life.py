@@ -11,11 +11,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from proofs.source.goals import Goal, goals_about
+from proofs.source.bookings import MOST_SAMPLED
+from proofs.source.goals import Goal, goals_about, known_goals, output_goals, victim_goals
 from proofs.source.harness import Harness
-from proofs.source.observe import Step, booking, request_state
+from proofs.source.observe import Step
 from proofs.source.requests import Request, RequestStatus, sequence
-from proofs.source.scenarios import MOST_SAMPLED, Scenario
+from proofs.source.scenarios import Scenario
+from proofs.source.settled import booking, request_state
 from proofs.source.state import Moment
 from proofs.source.stubs import Record
 from spec import assumptions as spec_world
@@ -77,6 +79,8 @@ class _Life:
         goals: list[Goal] = []
         if last:
             goals += goals_about(h, [*decisions, seen.totals()])
+            goals += output_goals(h, output, seen.rows) + victim_goals(h)
+            goals += [goal for request in h.everyone for goal in known_goals(h, request)]
             if h.is_async:
                 goals += goals_about(h, seen.states())
             if not self.books:
@@ -128,26 +132,23 @@ class _Life:
         """The output of one step comes back."""
         h = self.h
         h.snapshot()
-        counts = [self._sampled(share) for share in shares]
+        tokens = [h.world.returned(share.request, self._sampled(share)) for share in shares]
         names = [share.request.request_id for share in shares]
-        alive = [share.request.status is RequestStatus.RUNNING for share in shares]
         answer = {
-            "sampled_token_ids": [[1] * count for count in counts],
+            "sampled_token_ids": [list(came) for came in tokens],
             "req_id_to_index": {name: index for index, name in enumerate(names)},
         }
         host = h.loaded.host
         h.scheduler.update_from_output(output, Record(host, "ModelRunnerOutput", answer))
-        moment.returned += [
-            (share.request.request_id, count, share.request.num_tokens)
-            for share, count in zip(shares, counts, strict=True)
-        ]
         goals: list[Goal] = []
-        for share, was_running in zip(shares, alive, strict=True):
+        for share, came in zip(shares, tokens, strict=True):
             request = share.request
+            moment.came_back(request, came)
             if not h.is_async and request.status is RequestStatus.RUNNING:
                 self._propose(request, moment)
-            made = booking(h, request, share.samples, 0, was_running)
+            made = booking(h, request, share.samples, came)
             goals += goals_about(h, [made, request_state(h, request)])
+            goals += known_goals(h, request)
         return goals
 
     def _sampled(self, share: _Share) -> int:

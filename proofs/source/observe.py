@@ -12,16 +12,16 @@ from typing import Any
 from model.request import RequestStatus as ModelStatus
 from proofs.source.harness import Harness
 from proofs.source.requests import Request, RequestStatus, length_of
+from proofs.source.settled import request_state
 from proofs.symbolic import SymBool, SymInt
 from spec.excuses import admits_prefill, ends_in_flight, waits_for_output
-from spec.logic import all_of, any_of, min, not_
+from spec.logic import all_of, any_of, ite, min, not_
 from spec.records import (
     BLOCKED,
     LOADING,
     SCHEDULED,
     SKIPPED,
     Advance,
-    Booking,
     Decision,
     RequestState,
     StepTotals,
@@ -195,6 +195,7 @@ class Step:
             kv_capacity=h.world.slots.get(name, was.num_computed_tokens),
             waits_alone=from_waiting and was.num_stale_output_tokens > 0,
             has_slot=self._has_slot(request),
+            threshold=ite(h.is_alone(), 0, config.long_prefill_token_threshold),
             ends_in_flight=False if from_waiting else ends_in_flight(was),
         )
 
@@ -266,51 +267,3 @@ class Step:
         if from_waiting and name not in self.harness.world.looked:
             return "not looked at"
         return "KV load started" if outcome == LOADING else "no rows"
-
-
-def request_state(harness: Harness, request: Request) -> RequestState:
-    """One request between two steps."""
-    scheduler = harness.scheduler
-    queues = [scheduler.running, *harness.queues()]
-    name, finished = request.request_id, request.status > RequestStatus.PREEMPTED
-    gone = finished or request.status is RequestStatus.PREEMPTED
-    has_left = gone and harness.before[name].status is ModelStatus.RUNNING
-    held = sum(1 for queue in queues for item in queue if item is request) + int(finished)
-    decode: Any = request.status is RequestStatus.RUNNING
-    return RequestState(
-        config=harness.config,
-        request_id=request.request_id,
-        num_tokens=request.num_tokens,
-        num_computed_tokens=request.num_computed_tokens,
-        num_output_placeholders=request.num_output_placeholders,
-        is_decode=not_(request.is_prefill_chunk) if decode else False,
-        num_queues=held,
-        num_blocks=int(name not in harness.world.freed),  # one at least
-        needs_no_blocks=has_left,
-    )
-
-
-def booking(
-    harness: Harness, request: Request, samples: Any, placeholders: Any, running_before: bool
-) -> Booking:
-    """One request's output booked."""
-    was = harness.before[request.request_id]
-    finished = request.status > RequestStatus.PREEMPTED
-    capped = request.status is RequestStatus.FINISHED_LENGTH_CAPPED
-    decode: Any = request.status is RequestStatus.RUNNING
-    return Booking(
-        config=harness.config,
-        request_id=request.request_id,
-        max_tokens=request.max_tokens,
-        num_output_tokens=request.num_output_tokens,
-        num_tokens=request.num_tokens,
-        num_computed_tokens=request.num_computed_tokens,
-        num_output_placeholders=request.num_output_placeholders,
-        num_accepted_placeholders=placeholders,
-        is_decode=not_(request.is_prefill_chunk) if decode else False,
-        is_finished=finished,
-        is_length_capped=capped,
-        stopped_early=finished and not capped,
-        num_emitted_tokens=request.num_output_tokens - was.num_output_tokens,
-        must_emit=all_of(samples, running_before, harness.config.num_sampled_tokens_per_step > 0),
-    )

@@ -125,6 +125,10 @@ SchedulerOutput.has_structured_output_requests      | const  | False | | | no gr
 SchedulerOutput.pending_structured_output_tokens    | const  | False | | | no grammars
 SchedulerOutput.num_invalid_spec_tokens             | const  | None  | | | no grammars
 SchedulerOutput.num_spec_tokens_to_schedule         | const | 0     | | | what the field is worth if a fork does not fill it
+import EngineCoreEventType                          | object | | | |
+EngineCoreEventType.QUEUED                          | const  | 1 | | | an event changes no decision
+EngineCoreEventType.SCHEDULED                       | const  | 2 | | | an event changes no decision
+EngineCoreEventType.PREEMPTED                       | const  | 3 | | | an event changes no decision
 import EngineCoreOutput                             | record | | | |
 import EngineCoreOutputs                            | record | | | |
 import CachedRequestData                            | record | | | |
@@ -170,7 +174,7 @@ kv_cache_manager.record_prefix_cache_stats()        | call   | None | 0.27 | |
 kv_cache_manager.get_num_common_prefix_blocks()     | call   | [0] | | 0.31 | attention kernels only
 kv_cache_manager.remove_skipped_blocks()            | call   | None | | |
 kv_cache_manager.estimate_cached_tokens()           | call   | 0 | 0.26 | | statistics
-kv_cache_manager.make_prefix_cache_stats()          | call   | None | | | statistics
+kv_cache_manager.make_prefix_cache_stats()          | make   | statistics | | | statistics
 kv_cache_manager.usage                              | const  | 0.0 | | | statistics
 kv_cache_manager.log_stats                          | const  | False | | 0.26 | statistics
 kv_cache_manager.block_pool                         | object | block_pool | | |

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from proofs.source.arrangements import Arrangement
 from proofs.source.goals import UNLESS, Goal
 from proofs.source.harness import Harness
 from proofs.source.observe import Step
-from proofs.source.scenarios import Arrangement, Scenario
+from proofs.source.scenarios import Scenario
 from proofs.source.world import Context
 from spec.claims import Claim
 from spec.config import FLAGS, KNOBS

@@ -22,6 +22,7 @@ from proofs.source.outcome import Outcome, Topic
 from proofs.source.scenarios import Task
 from proofs.source.state import Features
 from proofs.source.verdicts import REACHABLE, Finding
+from proofs.source.world import CONNECTED
 from proofs.symbolic import Limits
 from proofs.trace import Trace
 from proofs.verdict import ASYNC, VIOLATED
@@ -64,7 +65,7 @@ class Corner:
         return cls(
             Features(
                 finding.mode == ASYNC,
-                "connector" in name,
+                "connector" in name or bool(answers.get(CONNECTED)),
                 bool(config["priority_scheduling"]),
                 bool(config["mamba_align"]),
             ),

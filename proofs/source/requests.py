@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 from model.request import RequestStatus as ModelStatus
 from proofs.source.fresh import Fresh
 from proofs.source.stubs import SealedMeta, resolve
+from proofs.source.tokens import TOKEN, others_among
 from proofs.symbolic import SymBool, SymInt, SymSeq
 
 if TYPE_CHECKING:
     from proofs.source.host import Host
     from proofs.source.world import World
-
-TOKEN = 1
-"""Every token is this one: no decision but a stop depends on which token it is."""
 
 
 class _SealedEnum(enum.EnumMeta):
@@ -100,6 +98,10 @@ class Request(metaclass=SealedMeta):
         self.num_prompt_tokens = prompt
         self.max_tokens = max_tokens
         self.num_emitted__ = 0
+        self.last__: Any = TOKEN
+        """The last token."""
+        self.num_invented__: Any = 0
+        """Tokens appended that no runner returned."""
         self.num_computed_tokens: Any = 0
         self.num_output_placeholders: Any = 0
         self.num_in_flight_tokens: Any = 0
@@ -147,16 +149,22 @@ class Request(metaclass=SealedMeta):
     @property
     def output_token_ids(self) -> Any:
         """Output only."""
-        return sequence(self.num_emitted__)
+        return sequence(self.num_emitted__, self.last__)
 
     @property
     def _output_token_ids(self) -> Any:
-        return sequence(self.num_emitted__)
+        return sequence(self.num_emitted__, self.last__)
 
     def append_output_token_ids(self, token_ids: Any) -> None:
         """Tokens were sampled."""
-        added = length_of(token_ids) if isinstance(token_ids, list) else 1
-        object.__setattr__(self, "num_emitted__", self.num_emitted__ + added)
+        several = isinstance(token_ids, list)
+        added = length_of(token_ids) if several else 1
+        self.num_emitted__ = self.num_emitted__ + added
+        self.num_invented__ = self.num_invented__ + others_among(token_ids)
+        if not several:
+            self.last__ = token_ids
+        elif added:
+            self.last__ = token_ids[-1]
 
     def is_finished(self) -> bool:
         """Whether the request is over."""
@@ -210,7 +218,7 @@ class RequestQueue(metaclass=SealedMeta):
 
     def __init__(self, world: World, policy: SchedulingPolicy) -> None:
         self.__world = world
-        self.__by_priority = policy.is_priority__
+        self.__by_priority = policy.is_priority__  # it may be symbolic: read where it matters
         self.__items: list[Request] = []
         self.others__: Any = 0
         """Requests the queue holds behind those the harness shows, counted only."""
@@ -218,7 +226,7 @@ class RequestQueue(metaclass=SealedMeta):
     def add_request(self, request: Request) -> None:
         """Behind all that are at least as urgent; last without priorities."""
         at = len(self.__items)
-        if self.__by_priority:
+        if at and self.__by_priority:
             while at > 0 and more_urgent(request, self.__items[at - 1]):
                 at -= 1
         self.__items.insert(at, request)
@@ -239,7 +247,7 @@ class RequestQueue(metaclass=SealedMeta):
 
     def prepend_request(self, request: Request) -> None:
         """In front; among equals by urgency under priorities."""
-        if self.__by_priority:
+        if self.__items and self.__by_priority:
             self.add_request(request)
         else:
             self.__items.insert(0, request)

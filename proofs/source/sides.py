@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from proofs.source.arrangements import Arrangement
 from proofs.source.concrete import NotReplayed
 from proofs.source.harness import Harness
 from proofs.source.induct import from_profile
 from proofs.source.observe import Step
 from proofs.source.requests import Request
-from proofs.source.scenarios import Arrangement
 from proofs.source.state import View
 from proofs.symbolic import Unsupported
 from spec.logic import any_of

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from model.request import RequestStatus as ModelStatus
 from proofs.source.requests import MODEL_STATUS, Request, length_of
+from proofs.source.tokens import Token
 from proofs.source.world import Context
 from spec.config import FLAGS, KNOBS, Config
 from spec.records import Decision
@@ -15,17 +16,26 @@ from spec.records import Decision
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a scenario switches on besides plain decoding, prefill and prefix hits."""
+    """What a scenario switches on besides plain decoding, prefill and prefix hits.
+
+    None: on or off, which is decided where the text asks, so that what it does not ask costs
+    nothing.
+    """
 
     async_scheduling: bool = False
-    connector: bool = False
-    priority: bool = False
-    mamba: bool = False
+    connector: bool | None = False
+    priority: bool | None = False
+    mamba: bool | None = False
 
     @property
     def count(self) -> int:
         """How many are on: a counterexample with fewer is the simpler one."""
-        return sum((self.connector, self.priority, self.mamba))
+        return sum(flag is True for flag in (self.connector, self.priority, self.mamba))
+
+    @property
+    def has_boundaries(self) -> bool:
+        """Whether the boundaries of KV blocks may matter."""
+        return self.mamba is not False or self.connector is not False
 
 
 @dataclass(slots=True)
@@ -51,6 +61,12 @@ class Moment:
     """Request id, drafts proposed for it after that."""
     only_books: bool = False
     """Whether nothing is decided in it: only output comes back."""
+
+    def came_back(self, request: Request, tokens: Sequence[Token]) -> None:
+        """A request's output was booked."""
+        self.returned.append((request.request_id, len(tokens), request.num_tokens))
+        if any(token.stops__ is True for token in tokens):
+            self.stopped.append(request.request_id)
 
     def world(self) -> dict[str, Any]:
         """All that the scheduler was told in it, as plain data."""
@@ -127,10 +143,14 @@ def arbitrary_config(context: Context, features: Features, mentioned: Collection
         knob.name: context.int(knob.name, knob.low, knob.high) if knows(mentioned, knob.name) else 0
         for knob in KNOBS
     }
-    if features.mamba or features.connector:
+    if features.has_boundaries:
         knobs["block_size"] = BLOCK
     flags: dict[str, Any] = {flag: context.bool(flag) for flag in FLAGS}
     flags["async_scheduling"] = features.async_scheduling
-    flags["priority_scheduling"] = features.priority
-    flags["mamba_align"] = features.mamba
+    for flag, given in {
+        "priority_scheduling": features.priority,
+        "mamba_align": features.mamba,
+    }.items():
+        if given is not None:
+            flags[flag] = given
     return Config(**knobs, **flags)

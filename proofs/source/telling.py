@@ -23,6 +23,8 @@ STOPPED = "{} samples its stop token"
 PROPOSED = "{:draft} proposed for {}"
 NOT_REACHED = "not reached"
 BOOKED = "booked"
+OUTPUT = "no step is decided: output comes back"
+NO_OUTPUT = "no step is decided: a request arrives"
 DIES = "the scheduler dies before it decides"
 DIES_BOOKING = "the scheduler dies as it books the output"
 
@@ -45,7 +47,7 @@ def known_config(harness: Harness) -> dict[str, Any]:
     boundary matters; a knob that the text does not know is none either.
     """
     unknown = {"num_gpu_blocks"}
-    if not (harness.features.mamba or harness.features.connector):
+    if not (harness.config.mamba_align or harness.world.connector):
         unknown.add("block_size")
     if not harness.knows_draft_slots:
         unknown.add("draft_slots")
@@ -73,7 +75,7 @@ def _step(
 ) -> TraceStep:
     moment = harness.moments[number]
     lines, decided = _decided(harness, moment, None if broken is None else ended)
-    events = (*_before(moment, harness.features.priority), *_found(moment))
+    events = (*_before(moment, bool(harness.config.priority_scheduling)), *_found(moment))
     return TraceStep(number, rank, tuple(lines), decided, events, broken, _after(moment))
 
 
@@ -88,7 +90,7 @@ def _decided(
     names = [request.request_id for request in harness.everyone]
     if moment.only_books:
         outcome, reason = (BOOKED, "") if ended is None else (RAISED, DIES_BOOKING)
-        said = "no step is decided: output comes back"
+        said = NO_OUTPUT if moment.arrived and ended is None else OUTPUT
         return [_line(harness, n, outcome, reason) for n in names], said
     if ended is None:
         return [], "idle"

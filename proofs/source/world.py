@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 from proofs.source.host import Host, unpacked
 from proofs.source.requests import Request, RequestStatus, SchedulingPolicy
 from proofs.source.stubs import Record, SealedMeta, Stub
+from proofs.source.tokens import Token
 from spec import assumptions as spec_world
 from spec.config import Config
 from spec.logic import implies
 
 if TYPE_CHECKING:
     from typing import NoReturn
+
+CONNECTED = "a KV connector is attached"
+"""The question that decides it where a scenario leaves it open."""
 
 
 class Context(Protocol):
@@ -36,12 +40,14 @@ class World:
     Args:
         context: where free values come from.
         config: the knobs.
-        connector: whether a KV connector is attached.
+        connector: whether a KV connector is attached; None: maybe, a question for who asks.
     """
 
-    def __init__(self, host: Host, context: Context, config: Config, connector: bool) -> None:
+    def __init__(
+        self, host: Host, context: Context, config: Config, connector: bool | None
+    ) -> None:
         self.host, self.context, self.config = host, context, config
-        self.connector = connector
+        self._connector = connector
         self.slots: dict[str, Any] = {}
         """Request id → tokens its KV blocks were last allocated for."""
         self.freed: set[str] = set()
@@ -62,8 +68,6 @@ class World:
         """Requests for which the pool had blocks in this step, in order."""
         self.withdrawn: dict[str, set[str]] = {}
         """Request served and then preempted in this step → those whose rows it may have cut."""
-        self.stopped = False
-        """Whether a stop token was sampled."""
         self._asked: defaultdict[str, int] = defaultdict(int)
         self._refused = ""
 
@@ -93,6 +97,13 @@ class World:
     def answer(self, path: str) -> Any:
         """What the text sees under a ``world`` row."""
         return _ANSWERS[path](self)
+
+    @property
+    def connector(self) -> bool:
+        """Whether a KV connector is attached."""
+        if self._connector is None:
+            self._connector = bool(self.context.bool(CONNECTED))
+        return self._connector
 
     # -- what the queues tell ------------------------------------------------------------------
 
@@ -180,9 +191,15 @@ class World:
 
     # -- stopping ------------------------------------------------------------------------------
 
+    def returned(self, request: Request, count: int) -> list[Token]:
+        """So many tokens come back for a request, each of which may be its stop token."""
+        request.num_invented__ = 0
+        question = f"stop token of {request.request_id}"
+        return [Token(self.context.bool(self.name(question))) for _ in range(count)]
+
     def check_stop(self, request: Request, max_model_len: Any, *args: Any) -> bool:
         """Whether the last token ends the request, as vLLM's ``check_stop`` decides."""
-        if self.stop_token():
+        if self.is_stop(request.last__):
             request.status = RequestStatus.FINISHED_STOPPED
             return True
         full = request.num_tokens >= max_model_len
@@ -191,11 +208,11 @@ class World:
             return True
         return False
 
-    def stop_token(self) -> bool:
-        """Whether the runner sampled a stop token."""
-        stopped = bool(self.context.bool(self.name("stop token")))
-        self.stopped |= stopped
-        return stopped
+    def is_stop(self, token: Any) -> bool:
+        """Whether a token ends its request."""
+        if type(token) is not Token:
+            self.context.unsupported("asks of a token the runner did not return if it is a stop")
+        return bool(token.stops__)
 
 
 class _StopToken(metaclass=SealedMeta):
@@ -205,7 +222,7 @@ class _StopToken(metaclass=SealedMeta):
         self.__world = world
 
     def __eq__(self, other: object) -> bool:
-        return self.__world.stop_token()
+        return self.__world.is_stop(other)
 
     def __hash__(self) -> int:
         return 0

@@ -14,6 +14,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Generic, TypeVar
 
+from proofs.symbolic import merging
 from proofs.symbolic.backend import Backend
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.context import Context
@@ -174,6 +175,8 @@ def _is_ours(error: BaseException) -> bool:
         return False
     if isinstance(error, AttributeError):
         return type(error.obj) not in (SymInt, SymBool, SymSeq)
+    if isinstance(error, ValueError):  # the smallest or largest of nothing
+        return traceback.tb_frame.f_code.co_filename != merging.__file__
     return not isinstance(error, (ZeroDivisionError, IndexError, TypeError))
 
 

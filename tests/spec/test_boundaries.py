@@ -29,6 +29,7 @@ from examples import (
 
 from spec.invariants import CATALOGUE
 from spec.records import (
+    BLOCKED,
     LOADING,
     SKIPPED,
 )
@@ -51,6 +52,11 @@ BOUNDARIES: dict[str, tuple[tuple[bool, Any], ...]] = {
         (False, replace(DECODE, num_scheduled_tokens=2, is_prefill=True, is_padded=True)),
         (False, replace(DECODE, num_draft_tokens=2)),
         (True, replace(DECODE, num_draft_tokens=2, outcome=SKIPPED)),
+    ),
+    "drafts_need_rows": (
+        (True, replace(DECODE, outcome=SKIPPED, num_draft_tokens=0)),
+        (False, replace(DECODE, outcome=SKIPPED, num_draft_tokens=1)),
+        (False, replace(DECODE, outcome=BLOCKED, num_draft_tokens=1)),
     ),
     "within_budget_chunk": (
         (True, replace(DECODE, is_prefill=True, threshold=4)),

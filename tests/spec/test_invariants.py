@@ -53,6 +53,10 @@ BROKEN: dict[str, tuple[Any, str]] = {
         replace(DECODE, num_scheduled_tokens=2),
         "num_draft_tokens = 3 != 1 = 2 + (-1)",
     ),
+    "drafts_need_rows": (
+        replace(DECODE, outcome=SKIPPED, num_scheduled_tokens=0),
+        "num_draft_tokens = 3 != 0",
+    ),
     "within_budget_rows": (
         replace(TOTALS, num_scheduled_tokens=65),
         "total_num_scheduled_tokens = 65 > 64 = max_num_scheduled_tokens",

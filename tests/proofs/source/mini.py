@@ -85,12 +85,21 @@ class Scheduler(SchedulerInterface):
                 blocks = self.kv_cache_manager.allocate_slots(request, rows)
                 if blocks is not None:
                     break
-                victim = self.running.pop()
+                victim = self.running[-1]
+                if self.policy == SchedulingPolicy.PRIORITY:
+                    victim = max(self.running, key=lambda r: (r.priority, r.arrival_time))
+                if self.running.index(victim) < index:
+                    index -= 1
+                    budget += rows_of.pop(victim.request_id, 0)
+                    drafts_of.pop(victim.request_id, None)
+                self.running.remove(victim)
                 self._preempt_request(victim)
                 preempted.append(victim)
                 if victim is request:
                     break
             if blocks is None:
+                if self.policy == SchedulingPolicy.PRIORITY:
+                    continue
                 break
             rows_of[request.request_id] = rows
             prefill |= request.is_prefill_chunk
@@ -155,8 +164,11 @@ class Scheduler(SchedulerInterface):
     def update_from_output(self, scheduler_output, model_runner_output):
         stopped = set()
         for name in scheduler_output.num_scheduled_tokens:
-            request = self.requests[name]
-            tokens = model_runner_output.sampled_token_ids[0]
+            request = self.requests.get(name)
+            if request is None or request.is_finished():
+                continue
+            index = model_runner_output.req_id_to_index[name]
+            tokens = model_runner_output.sampled_token_ids[index]
             drafts = scheduler_output.scheduled_spec_decode_tokens.get(name)
             if drafts and (tokens or self.num_sampled_tokens_per_step == 0):
                 accepted = max(len(tokens) - self.num_sampled_tokens_per_step, 0)
@@ -167,13 +179,16 @@ class Scheduler(SchedulerInterface):
                     request.num_computed_tokens -= len(tokens) - count
                     stopped.add(request)
                     self.kv_cache_manager.free(request)
+                    del self.requests[name]
                     break
         self.running = remove_all(self.running, stopped)
         {update}
 
     def update_draft_token_ids(self, drafts):
         for name, tokens in zip(drafts.req_ids, drafts.draft_token_ids):
-            request = self.requests[name]
+            request = self.requests.get(name)
+            if request is None or request.is_finished():
+                continue
             request.spec_token_ids = [] if request.is_prefill_chunk else tokens
 {methods}
 """

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import GOOD_PAD, texts
 
+from proofs.source.arrangements import one_running, pair
 from proofs.source.check import check_source
 from proofs.source.concrete import replay
 from proofs.source.errors import CANNOT_TELL, SourceError
@@ -20,7 +21,7 @@ from proofs.source.induct import check_mode
 from proofs.source.loader import Loaded, Text, load
 from proofs.source.profile import profile_for
 from proofs.source.ranks import INVARIANT, two_ranks
-from proofs.source.scenarios import Features, Task, one_running, pair
+from proofs.source.scenarios import Features, Task
 from proofs.source.verdicts import Finding
 from proofs.symbolic import Limits
 from proofs.verdict import ASYNC, MODES, PROVED, SYNC, VIOLATED

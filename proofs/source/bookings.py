@@ -1,0 +1,257 @@
+"""The other runs under proof: output is booked, a request arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from proofs.source.goals import (
+    Goal,
+    as_asked_goals,
+    clause_goals,
+    draft_goals,
+    flight_goals,
+    goals_about,
+    known_goals,
+)
+from proofs.source.harness import Harness
+from proofs.source.requests import Request, RequestStatus, sequence
+from proofs.source.settled import booking, request_state
+from proofs.source.stubs import Record
+from proofs.source.tokens import Token
+from spec import assumptions as spec_world
+from spec.logic import implies, ite, not_
+
+OUTPUT = "SchedulerOutput"
+
+MOST_SAMPLED = 3
+"""Tokens one request may get back from one step; the text's own loop appends them one by one."""
+
+
+@dataclass(slots=True)
+class Share:
+    """One request's part of the step in flight."""
+
+    request: Request
+    rows: Any
+    drafts: Any
+    samples: Any
+    is_gone: bool = False
+    """The client aborted it while the step was in flight."""
+    tokens: list[Token] = field(default_factory=list)
+    """What the runner returned for it."""
+
+    @property
+    def name(self) -> str:
+        """The request's id."""
+        return self.request.request_id
+
+
+# -- the states -----------------------------------------------------------------------------------
+
+
+def booked(h: Harness) -> list[Goal]:
+    """The output of one step in flight is booked for one running request."""
+    return _booked(h, [_running(h, "R")], MOST_SAMPLED)
+
+
+def booked_stale(h: Harness) -> list[Goal]:
+    """Output of rows in flight comes back for a request that was preempted meanwhile."""
+    return _booked(h, [_preempted(h, "R")], MOST_SAMPLED)
+
+
+def booked_together(h: Harness) -> list[Goal]:
+    """The output of two requests: each goes on, ends, was preempted or has been aborted.
+
+    What it takes to tell a text that confuses the two is one token each, and drafts of the first.
+    """
+    h.context.assume(h.config.max_num_seqs >= 2)
+    return _booked(h, [_any(h, "Q", drafts=0), _any(h, "R", drafts=0)], 1)
+
+
+def _any(h: Harness, name: str, drafts: int | None = None) -> Share:
+    ask = h.context.bool
+    if bool(ask(f"{name} was aborted")):
+        return _aborted(h, name, bool(ask(f"{name} is forgotten")))
+    if h.is_async and bool(ask(f"{name} was preempted")):
+        return _preempted(h, name, drafts)
+    return _running(h, name, drafts)
+
+
+def _in_flight(h: Harness, request: Request, drafts: int | None) -> Share:
+    """Some rows of a request are in flight, with this many drafts (None: any number)."""
+    context, name = h.context, request.request_id
+    rows: Any = context.int(f"{name} rows in flight", 1)
+    samples = context.bool(f"{name} samples")
+    attached: Any = context.int(f"{name} drafts in flight", 0) if drafts is None else drafts
+    if not h.is_async:
+        request.num_in_flight_tokens = rows
+    elif h.tracks_flight:
+        h.assume(spec_world.OUTPUT_IN_ORDER, request.num_in_flight_tokens, rows)
+    context.assume(implies(attached > 0, samples))
+    context.assume(attached <= h.config.num_spec_tokens)
+    return Share(request, rows, attached, samples)
+
+
+def _running(h: Harness, name: str, drafts: int | None = None) -> Share:
+    request = h.request(name, RequestStatus.RUNNING)
+    h.scheduler.running.append(request)
+    share = _in_flight(h, request, drafts)
+    pending = _pending(h, share)
+    if h.is_async:
+        h.suppose(request, request.num_output_placeholders)
+        h.assume(spec_world.OUTPUT_IN_ORDER, request.num_output_placeholders, pending)
+    else:
+        h.suppose(request, pending, mid_step=True)
+        h.context.assume(share.samples == not_(request.is_prefill_chunk))
+    return share
+
+
+def _preempted(h: Harness, name: str, drafts: int | None = None) -> Share:
+    request = h.request(name, RequestStatus.WAITING)
+    request.status = RequestStatus.PREEMPTED
+    h.context.assume(request.num_preemptions >= 1)
+    if not h.world.connector:  # nothing is computed, nor loaded, before it is admitted again
+        h.context.assume(request.num_computed_tokens == 0)
+    h.suppose(request, 0)
+    h.enqueue(request)
+    share = _in_flight(h, request, drafts)
+    if h.keeps_placeholders:  # what is in flight is part of it, as it was before
+        request.num_output_placeholders = _pending(h, share)
+    return share
+
+
+def _aborted(h: Harness, name: str, is_forgotten: bool) -> Share:
+    """A request that ended otherwise; the text may still know it, until its blocks are free."""
+    share = _running(h, name, 0)
+    request = share.request
+    share.is_gone, request.status = True, RequestStatus.FINISHED_ABORTED
+    h.scheduler.running.remove(request)
+    if is_forgotten:
+        del h.scheduler.requests[name]
+    return share
+
+
+def _pending(h: Harness, share: Share) -> Any:
+    """What the rows in flight of a request will sample, drafts included."""
+    return ite(share.samples, h.config.num_sampled_tokens_per_step + share.drafts, 0)
+
+
+# -- the call -------------------------------------------------------------------------------------
+
+
+def _booked(h: Harness, shares: list[Share], most: int) -> list[Goal]:
+    h.arbitrary_state()
+    h.snapshot()
+    for share in shares:
+        share.tokens = h.world.returned(share.request, _sampled(h, share, most))
+    update(h, shares)
+    return [goal for share in shares for goal in _after(h, share)]
+
+
+def _sampled(h: Harness, share: Share, most: int) -> int:
+    """How many tokens the runner returns, decided now: the text appends them one by one."""
+    config, context = h.config, h.context
+    generated = context.int(f"{share.name} tokens returned", 0, most)
+    legal = spec_world.RUNNER_SAMPLES.condition(config, share.drafts, generated)
+    context.assume(implies(share.samples, legal), spec_world.RUNNER_SAMPLES.id)
+    context.assume(implies(not_(share.samples), generated == 0))
+    for count in range(most):
+        if bool(generated == count):
+            return count
+    return most
+
+
+def update(h: Harness, shares: Iterable[Share]) -> None:
+    """Call ``update_from_output`` with these shares, then propose drafts."""
+    shares = list(shares)
+    host, total = h.loaded.host, 0
+    attached: dict[str, Any] = {}
+    for share in shares:
+        total = total + share.rows
+        if bool(share.drafts > 0):
+            attached[share.name] = sequence(share.drafts, -1)
+    step = _output_record(h)(
+        num_scheduled_tokens={share.name: share.rows for share in shares},
+        total_num_scheduled_tokens=total,
+        scheduled_spec_decode_tokens=attached,
+    )
+    output = Record(
+        host,
+        "ModelRunnerOutput",
+        {
+            "sampled_token_ids": [list(share.tokens) for share in shares],
+            "req_id_to_index": {share.name: index for index, share in enumerate(shares)},
+        },
+    )
+    moment = h.moment()
+    moment.only_books = True
+    h.scheduler.update_from_output(step, output)
+    for share in shares:
+        moment.came_back(share.request, share.tokens)
+    if not h.is_async:
+        _propose(h, shares)
+
+
+def _propose(h: Harness, shares: Iterable[Share]) -> None:
+    """The drafter proposes for all that were in the step, those that have ended included."""
+    made: dict[str, list[Any]] = {"req_ids": [], "draft_token_ids": []}
+    for share in shares:
+        proposed: Any = h.context.int(f"{share.name} drafts proposed", 0)
+        h.assume(spec_world.DRAFTS_AT_MOST_K, h.config, proposed)
+        made["req_ids"].append(share.name)
+        made["draft_token_ids"].append(sequence(proposed, 1))
+        h.moments[-1].proposed.append((share.name, proposed))
+    h.scheduler.update_draft_token_ids(Record(h.loaded.host, "DraftTokenIds", made))
+
+
+def _output_record(h: Harness) -> Callable[..., Any]:
+    """What makes the text's ``SchedulerOutput``: the class that extends it, or the usual one."""
+    made = [c for c in h.loaded.classes.values() if issubclass(c, Record) and c is not Record]
+    own = [c for c in made if any(base.__name__ == OUTPUT for base in c.__mro__)]
+    if len(own) == 1:
+        return own[0]
+    return lambda **fields: Record(h.loaded.host, OUTPUT, fields)
+
+
+def _after(h: Harness, share: Share) -> list[Goal]:
+    """What must hold of one of them then."""
+    request = share.request
+    records = [booking(h, request, share.samples, share.tokens), request_state(h, request)]
+    goals = goals_about(h, records) + as_asked_goals(h, request) + known_goals(h, request)
+    if not share.is_gone:
+        goals += flight_goals(h, request, -share.rows)
+    if request.status <= RequestStatus.PREEMPTED:
+        goals += clause_goals(h, request, h.in_flight(request))
+        goals += draft_goals(h, request)
+    return goals
+
+
+# -- arrival --------------------------------------------------------------------------------------
+
+
+def arrived(h: Harness) -> list[Goal]:
+    """A request arrives while another runs and a third waits."""
+    h.running("R")
+    h.waiting("W")
+    context = h.context
+    prompt: Any = context.int("A num_prompt_tokens", 1)
+    most: Any = context.int("A max_tokens", 1)
+    h.assume(spec_world.PROMPT_FITS, h.config, prompt)
+    request = Request(h.loaded.host, "A", prompt, most)
+    if h.features.priority is not False:
+        request.priority = context.int("A priority")
+        request.arrival_time = context.int("A arrival_time", 0)
+    h.everyone.append(request)
+    h.arbitrary_state()
+    h.snapshot()
+    moment = h.moment()
+    moment.only_books = True
+    moment.arrived.append(("A", prompt, most, request.priority))
+    h.scheduler.add_request(request)
+    goals = goals_about(h, [request_state(h, r) for r in h.everyone])
+    for one in h.everyone:
+        goals += as_asked_goals(h, one) + known_goals(h, one)
+        goals += clause_goals(h, one, h.in_flight(one) if one.request_id == "R" else 0)
+    return goals
