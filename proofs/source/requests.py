@@ -30,7 +30,16 @@ class _SealedEnum(enum.EnumMeta):
         super().__setattr__(name, value)
 
 
-class RequestStatus(enum.IntEnum, metaclass=_SealedEnum):
+class _Member:
+    """Members that the text cannot hang anything on."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if _SealedEnum._sealed:
+            raise AttributeError(f"cannot set attribute {name!r} of {self!r}")
+        super().__setattr__(name, value)
+
+
+class RequestStatus(_Member, enum.IntEnum, metaclass=_SealedEnum):
     """vLLM's statuses, in vLLM's order: whatever follows PREEMPTED is finished."""
 
     WAITING = 1
@@ -57,7 +66,7 @@ class RequestStatus(enum.IntEnum, metaclass=_SealedEnum):
         return status.name if RequestStatus.is_finished(status) else None
 
 
-class PauseState(enum.Enum, metaclass=_SealedEnum):
+class PauseState(_Member, enum.Enum, metaclass=_SealedEnum):
     """The engine is not paused in any theorem."""
 
     UNPAUSED = 0
@@ -169,7 +178,17 @@ class Request(metaclass=SealedMeta):
     def __repr__(self) -> str:
         return f"<request {self.request_id}>"
 
+    def foreign__(self) -> Iterator[tuple[str, Any]]:
+        """What the text has stored in it that it was not made with."""
+        return ((name, value) for name, value in vars(self).items() if name not in _MADE_WITH)
 
+
+_MADE_WITH = frozenset(
+    {"_Request__host", "request_id", "status", "num_prompt_tokens", "max_tokens", "num_emitted__"}
+    | {"num_computed_tokens", "num_output_placeholders", "num_in_flight_tokens"}
+    | {"num_stale_output_tokens", "spec_token_ids", "is_prefill_chunk", "drop_stale_output"}
+    | {"num_preemptions", "priority", "arrival_time"}
+)
 _FIXED = frozenset(name for name in vars(Request) if not name.startswith("__")) | {"request_id__"}
 
 
@@ -207,6 +226,8 @@ class PolicyNames(metaclass=SealedMeta):
 
 class RequestQueue(metaclass=SealedMeta):
     """A queue of waiting requests, first come first served or by urgency."""
+
+    __slots__ = ("__by_priority", "__items", "__world", "others__")
 
     def __init__(self, world: World, policy: SchedulingPolicy) -> None:
         self.__world = world
