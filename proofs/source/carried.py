@@ -78,8 +78,8 @@ class Carried:
         if self._before is None:
             return
         host = self._harness.loaded.host
-        now, there = self._footprint(), vars(self._harness.scheduler).keys()
-        name = now.changed(self._before) or next(iter(there - self._there), None)
+        now = self._footprint()
+        name = now.changed(self._before) or next(self._new(), None)
         if name is not None:
             row = host.profile.state(name)
             known = row is not None and row.value == INITIAL
@@ -92,6 +92,14 @@ class Carried:
                 host.unknown_state(f"text.{name}", self._place(name), line)
         for name, value in self._of_requests():
             host.unknown_state(name, self._place(name), f"{name} | state | {value} | | | {WHY}")
+
+    def _new(self) -> Iterator[str]:
+        """Attributes that were not there before, so that their rows could say nothing of them."""
+        profile = self._harness.loaded.host.profile
+        for name in vars(self._harness.scheduler).keys() - self._there:
+            row = profile.state(name)
+            if row is None or row.value != ASSUMED:
+                yield name
 
     def _of_requests(self) -> Iterator[tuple[str, str]]:
         """What of a request the profile, or the harness, takes to be otherwise; what settles it."""
@@ -132,7 +140,8 @@ class Carried:
         return self._harness.loaded.place_of(name.rpartition(".")[2])
 
     def _settling(self, name: str) -> str:
-        value = _value_of(getattr(self._harness.scheduler, name, None), name)
+        there = not self._there or name in self._there
+        value = _value_of(getattr(self._harness.scheduler, name), name) if there else ASSUMED
         return f"{PREFIX}{name} | state | {value} | | | {WHY}"
 
 

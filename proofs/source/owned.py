@@ -91,6 +91,8 @@ class Owned:
             except Opaque as opaque:
                 self.opaque.setdefault(name, str(opaque.args[0]))
                 continue
+            if type(part) is types.FunctionType and part.__code__.co_filename not in self.own.files:
+                vars(part).clear()  # what another text has hung on it
             if type(part) is types.FunctionType and not vars(part):
                 self._attributes.append((name, vars(part)))
             elif held is not None and _may_change(part):

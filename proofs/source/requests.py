@@ -195,6 +195,7 @@ _FIXED = frozenset(name for name in vars(Request) if not name.startswith("__")) 
 class SchedulingPolicy(metaclass=SealedMeta):
     """FCFS or priority; which one may be a symbolic flag."""
 
+    __slots__ = ("is_priority__",)
     is_priority__: Any
 
     def __init__(self, is_priority: Any) -> None:
@@ -215,6 +216,7 @@ class SchedulingPolicy(metaclass=SealedMeta):
 class PolicyNames(metaclass=SealedMeta):
     """The class ``SchedulingPolicy`` as the text names it."""
 
+    __slots__ = ()
     FCFS = SchedulingPolicy(False)
     PRIORITY = SchedulingPolicy(True)
 
