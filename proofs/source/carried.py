@@ -44,11 +44,11 @@ class Carried:
         """Give what the scheduler carries from step to step the value its row names."""
         h = self._harness
         host, scheduler = h.loaded.host, h.scheduler
-        for name, place in h.loaded.state.items():
-            if hasattr(scheduler, name) and host.profile.state(name) is None:
-                host.unknown_state(PREFIX + name, place, self._settling(name))
+        for name in h.loaded.state.keys() - host.profile.state_names:
+            if hasattr(scheduler, name):
+                host.unknown_state(PREFIX + name, h.loaded.state[name], self._settling(name))
         for name, row in host.profile.states:
-            if row.value in _KINDS and hasattr(scheduler, name):
+            if row.value in _KINDS and name in vars(scheduler):
                 self._free(name, row)
         self._there = frozenset(vars(scheduler))
         self._before = self._footprint()
@@ -95,8 +95,8 @@ class Carried:
 
     def _new(self) -> Iterator[str]:
         """Attributes that were not there before, so that their rows could say nothing of them."""
-        profile = self._harness.loaded.host.profile
-        for name in vars(self._harness.scheduler).keys() - self._there:
+        profile, now = self._harness.loaded.host.profile, vars(self._harness.scheduler).keys()
+        for name in () if now == self._there else now - self._there:
             row = profile.state(name)
             if row is None or row.value != ASSUMED:
                 yield name

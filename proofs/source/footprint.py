@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proofs.source.requests import RequestQueue
+from proofs.source.requests import PauseState, RequestQueue, RequestStatus, SchedulingPolicy
 from proofs.source.stubs import Maker, Record, SealedMeta, Stub
 from proofs.symbolic import SymBool, SymInt, SymSeq
 
@@ -22,9 +22,13 @@ MOST = 10_000
 """Entries of one footprint; a scheduler of two requests holds a few hundred."""
 PLAIN = frozenset({int, bool, str, float, bytes, complex, type(None), range})
 """Types whose values are compared, not the objects."""
-_LEAVES = frozenset({SymInt, SymBool, Stub, Maker, object, type(NotImplemented), type(...)})
+_LEAVES = frozenset(
+    {SymInt, SymBool, Stub, Maker, SchedulingPolicy, RequestStatus, PauseState, object}
+    | {type(NotImplemented), type(...)}
+)
 """Types whose objects hold nothing that changes."""
-_SAME, _KNOWN = object(), object()
+_FLAT = PLAIN | _LEAVES
+_SAME, _KNOWN, _NOTHING = object(), object(), object()
 
 
 class Opaque(Exception):
@@ -44,23 +48,34 @@ class Own:
 class Footprint:
     """What some named objects hold; compared by ``changed``."""
 
+    objects: dict[str, Any]
     held: dict[str, list[Any]] = field(default_factory=dict)
+    """Of those that are more than one value."""
     kept: list[Any] = field(default_factory=list)
     """All that is known by its identity: it must not make room for something else."""
 
     def changed(self, before: Footprint) -> str | None:
         """The first name that holds something else than it did, or is new, or gone."""
-        if self.held == before.held:
-            return None
-        for name, tokens in self.held.items():
-            if before.held.get(name) != tokens:
+        for name, value in self.objects.items():
+            was = before.objects.get(name, _NOTHING)
+            if value is not was and name not in self.held and not is_same(value, was):
                 return name
-        return next(iter(before.held.keys() - self.held.keys()), None)
+        if self.held != before.held:
+            for name in self.held.keys() | before.held.keys():
+                if self.held.get(name) != before.held.get(name):
+                    return name
+        if len(before.objects) == len(self.objects):
+            return None
+        return next(iter(before.objects.keys() - self.objects.keys()))
 
 
-def footprint(
-    objects: Mapping[str, object], known: Iterable[tuple[str, object]], own: Own
-) -> Footprint:
+def is_same(one: Any, two: Any) -> bool:
+    """Whether two are one object, or one plain value."""
+    kind = type(one)
+    return one is two or (kind in PLAIN and kind is type(two) and bool(one == two))
+
+
+def footprint(objects: dict[str, Any], known: Iterable[tuple[str, object]], own: Own) -> Footprint:
     """What objects hold, by name.
 
     Args:
@@ -69,16 +84,10 @@ def footprint(
     Raises:
         Opaque: one holds something whose state cannot be read; the second argument is its name.
     """
-    made = Footprint()
+    made = Footprint(objects)
     seen: dict[int, Any] = {id(value): name for name, value in known}
     for name, value in objects.items():
-        kind = type(value)
-        if kind in PLAIN:
-            made.held[name] = [kind, value]
-        elif kind in _LEAVES:
-            made.kept.append(value)
-            made.held[name] = [id(value)]
-        else:
+        if type(value) not in _FLAT:
             try:
                 made.held[name] = _flat(value, seen, made.kept, own)
             except Opaque as opaque:
@@ -119,6 +128,10 @@ def parts(value: Any, own: Own) -> list[Any] | None:
         Opaque: nobody can tell.
     """
     kind = type(value)
+    collection = _COLLECTIONS.get(kind)
+    if collection is not None:
+        exactly: list[Any] = collection(value)
+        return exactly
     if kind in _LEAVES:
         return None
     if kind in own.classes:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from proofs.source.footprint import PLAIN, Opaque, Own, cell_contents, contents, parts
+from proofs.source.footprint import PLAIN, Opaque, Own, cell_contents, contents, is_same, parts
 from proofs.source.stubs import SealedMeta
 
 
@@ -32,9 +32,9 @@ class _Holder:
         attributes = _attributes(self.value)
         return (
             len(now) == len(self.elements)
-            and all(map(_same, now, self.elements))
+            and all(map(is_same, now, self.elements))
             and attributes.keys() == self.attributes.keys()
-            and all(_same(attributes[name], old) for name, old in self.attributes.items())
+            and all(is_same(attributes[name], old) for name, old in self.attributes.items())
         )
 
     def restore(self) -> None:
@@ -70,8 +70,10 @@ class Owned:
         self.opaque: dict[str, str] = {}
         """Name → the type of what it holds, where nobody can tell whether that changes."""
         self._holders: list[_Holder] = []
-        self._attributes: list[tuple[str, dict[str, Any]]] = []
-        """Functions without attributes of their own, and where those would be."""
+        self._names: list[str] = []
+        """Functions without attributes of their own."""
+        self._attributes: list[dict[str, Any]] = []
+        """Where those would be."""
         self._seen: set[int] = set()
         for name, value in _roots(namespaces, own.classes):
             self._note(name, value)
@@ -94,7 +96,8 @@ class Owned:
             if type(part) is types.FunctionType and part.__code__.co_filename not in self.own.files:
                 vars(part).clear()  # what another text has hung on it
             if type(part) is types.FunctionType and not vars(part):
-                self._attributes.append((name, vars(part)))
+                self._names.append(name)
+                self._attributes.append(vars(part))
             elif held is not None and _may_change(part):
                 self._holders.append(_Holder(name, part, _elements(part), _attributes(part)))
             open_ += reversed(held or ())
@@ -105,19 +108,20 @@ class Owned:
         for holder in self._holders:
             if not holder.is_as_it_was:
                 yield holder.name
-        for name, attributes in self._attributes:
-            if attributes:
-                yield name
+        if any(self._attributes):
+            yield from (n for n, found in zip(self._names, self._attributes, strict=True) if found)
 
     def restore(self) -> None:
         """Put everything back; classes that a run has made go."""
-        for made in list(self.own.classes)[self._classes :]:
-            del self.own.classes[made]
+        if len(self.own.classes) > self._classes:
+            for made in list(self.own.classes)[self._classes :]:
+                del self.own.classes[made]
         for holder in self._holders:
             if not holder.is_as_it_was:
                 holder.restore()
-        for _, attributes in self._attributes:
-            attributes.clear()
+        if any(self._attributes):
+            for attributes in self._attributes:
+                attributes.clear()
 
 
 def _roots(
@@ -141,11 +145,6 @@ def _may_change(value: Any) -> bool:
     if isinstance(value, type):
         return not isinstance(value, SealedMeta)
     return not isinstance(value, (*fixed, types.BuiltinFunctionType))
-
-
-def _same(one: Any, two: Any) -> bool:
-    kind = type(one)
-    return one is two or (kind in PLAIN and kind is type(two) and bool(one == two))
 
 
 def _elements(value: Any) -> list[Any]:

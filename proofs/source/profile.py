@@ -110,6 +110,11 @@ class Profile:
         )
 
     @cached_property
+    def state_names(self) -> frozenset[str]:
+        """What a scheduler carries that has a row."""
+        return frozenset(name for name, _ in self.states)
+
+    @cached_property
     def judged(self) -> frozenset[str]:
         """What a scheduler carries that need not stay as `__init__` made it."""
         return frozenset(name for name, row in self.states if row.value != INITIAL)
