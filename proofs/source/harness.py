@@ -151,6 +151,7 @@ class Harness:
         self.suppose(request, 0)
         if preempted:
             request.num_preemptions = self.context.int(f"{name} num_preemptions", 1)
+            request.is_prefill_chunk = flag(f"{name} is_prefill_chunk")
             if status is RequestStatus.WAITING:
                 request.status = RequestStatus.PREEMPTED
         else:

@@ -20,7 +20,7 @@ from proofs.source.storing import FRESH, GROWN
 class Merger(ast.NodeTransformer):
     """Rewrites the conditions and assignments that can be merged."""
 
-    def __init__(self, sinks: Collection[str], sets: Collection[str]) -> None:
+    def __init__(self, sinks: Collection[str], sets: Collection[str] = ()) -> None:
         self._sinks, self._sets = sinks, sets
         self._bound: set[str] = set()
         self._picks: set[str] = set()

@@ -76,15 +76,7 @@ class PauseState(_Member, enum.Enum, metaclass=_SealedEnum):
 
 _SealedEnum._sealed = True
 
-MODEL_STATUS = {
-    RequestStatus.WAITING: ModelStatus.WAITING,
-    RequestStatus.WAITING_FOR_REMOTE_KVS: ModelStatus.WAITING_FOR_REMOTE_KVS,
-    RequestStatus.RUNNING: ModelStatus.RUNNING,
-    RequestStatus.PREEMPTED: ModelStatus.PREEMPTED,
-    RequestStatus.FINISHED_STOPPED: ModelStatus.FINISHED_STOPPED,
-    RequestStatus.FINISHED_LENGTH_CAPPED: ModelStatus.FINISHED_LENGTH_CAPPED,
-    RequestStatus.FINISHED_ABORTED: ModelStatus.FINISHED_ABORTED,
-}
+MODEL_STATUS = {RequestStatus[status.name]: status for status in ModelStatus}
 
 
 def sequence(length: Any, element: Any = TOKEN) -> Any:
@@ -183,13 +175,8 @@ class Request(metaclass=SealedMeta):
         return ((name, value) for name, value in vars(self).items() if name not in _MADE_WITH)
 
 
-_MADE_WITH = frozenset(
-    {"_Request__host", "request_id", "status", "num_prompt_tokens", "max_tokens", "num_emitted__"}
-    | {"num_computed_tokens", "num_output_placeholders", "num_in_flight_tokens"}
-    | {"num_stale_output_tokens", "spec_token_ids", "is_prefill_chunk", "drop_stale_output"}
-    | {"num_preemptions", "priority", "arrival_time"}
-)
 _FIXED = frozenset(name for name in vars(Request) if not name.startswith("__")) | {"request_id__"}
+_MADE_WITH = frozenset(vars(Request(None, "", 1, 1)))  # type: ignore[arg-type]
 
 
 class SchedulingPolicy(metaclass=SealedMeta):

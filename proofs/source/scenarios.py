@@ -188,7 +188,8 @@ def booked_stale(h: Harness) -> list[Goal]:
     """Output of rows in flight comes back for a request that was preempted meanwhile."""
     request = h.request("R", RequestStatus.WAITING)
     request.status = RequestStatus.PREEMPTED
-    request.num_preemptions = 1
+    request.num_preemptions = h.context.int("R num_preemptions", 1)
+    request.is_prefill_chunk = h.context.bool("R is_prefill_chunk")
     h.suppose(request, 0)
     h.enqueue(request)
     context = h.context
