@@ -112,6 +112,7 @@ def _preempted(h: Harness, name: str, drafts: int | None = None) -> Share:
     request = h.request(name, RequestStatus.WAITING)
     request.status = RequestStatus.PREEMPTED
     h.context.assume(request.num_preemptions >= 1)
+    request.is_prefill_chunk = h.context.bool(f"{name} is_prefill_chunk")
     if not h.world.connector:  # nothing is computed, nor loaded, before it is admitted again
         h.context.assume(request.num_computed_tokens == 0)
     h.suppose(request, 0)

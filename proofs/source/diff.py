@@ -19,14 +19,14 @@ from proofs.source.differences import CHANGED, Difference, DiffReport, Half, Sam
 from proofs.source.errors import Rejected, SourceError, Unprofiled, said
 from proofs.source.harness import Harness
 from proofs.source.host import RAN_ON, RanOn
-from proofs.source.induct import bounded
+from proofs.source.induct import NOT_THE_SAME, bounded
 from proofs.source.loader import Loaded, Text, load
 from proofs.source.profile import profile_for
 from proofs.source.scenarios import CROWDS, Shape, Task, crowds, shapes
 from proofs.source.sides import Side, counted_differently, left, look, scheduled_differently
 from proofs.source.telling import in_words, known_config, worded
 from proofs.source.words import POPULATIONS, TELLING, Subject
-from proofs.symbolic import Exploration, Limits, Path
+from proofs.symbolic import Exploration, Limits, NondeterminismError, Path
 from proofs.trace import RequestLine
 from proofs.verdict import ASYNC, MODES, PROVED, SYNC, UNDECIDED, Statistics
 from spec.logic import all_of, any_of, not_
@@ -83,6 +83,8 @@ def diff_sources(
                 _explore(comparison, mode, shape, limits)
             except RanOn as ran_on:
                 return _rejected(names, f"rejected: {ran_on.file}:{ran_on.line}: {RAN_ON}")
+            except NondeterminismError:
+                comparison.doubts[f"{shape.name}, {mode}: {NOT_THE_SAME}"] = None
     return _concluded(comparison, names, everything - common)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proofs.clauses import request_clauses
+from proofs.source.carried import Carried, make_arbitrary
 from proofs.source.errors import SourceError
 from proofs.source.fresh import Fresh
 from proofs.source.loader import Loaded
@@ -50,6 +51,7 @@ class Harness:
     config: Config = field(init=False)
     world: World = field(init=False)
     scheduler: Any = field(init=False)
+    carried: Carried = field(init=False)
     everyone: list[Request] = field(init=False, default_factory=list)
     """The requests of the harness, in the order they were made."""
     stand_ins: set[str] = field(init=False, default_factory=set)
@@ -71,6 +73,7 @@ class Harness:
         self.scheduler = make_scheduler(
             self.loaded, self.config, log_stats=self.features.connector is not True
         )
+        self.carried = Carried(self)
 
     def _legal(self) -> None:
         """Legal knobs; between two decisions the input budget may be the smaller one."""
@@ -108,6 +111,7 @@ class Harness:
             request.num_output_placeholders = new(f"{name} num_output_placeholders")
             request.spec_token_ids = sequence(new(f"{name} len_spec_token_ids", 0), -1)
             request.is_prefill_chunk = self.context.bool(f"{name} is_prefill_chunk")
+            request.num_preemptions = new(f"{name} num_preemptions", 0)
         if self.is_async and self.tracks_flight:
             request.num_in_flight_tokens = new(f"{name} num_in_flight_tokens", 0)
             request.num_stale_output_tokens = new(f"{name} num_stale_output_tokens", 0)
@@ -115,6 +119,7 @@ class Harness:
         if self.features.priority is not False:
             request.priority = new(f"{name} priority")
             request.arrival_time = new(f"{name} arrival_time", 0)
+        make_arbitrary(self.world, request)
         self.scheduler.requests[name] = request
         self.everyone.append(request)
         return request
@@ -150,6 +155,7 @@ class Harness:
         self.suppose(request, 0)
         if preempted:
             self.context.assume(request.num_preemptions >= 1)
+            request.is_prefill_chunk = flag(f"{name} is_prefill_chunk")
             if status is RequestStatus.WAITING:
                 request.status = RequestStatus.PREEMPTED
         else:
@@ -249,17 +255,12 @@ class Harness:
 
     def arbitrary_state(self) -> None:
         """Give what the scheduler carries from step to step the value its row names."""
-        host = self.loaded.host
-        for name, (file, line) in self.loaded.state.items():
-            if not hasattr(self.scheduler, name):
-                continue
-            row = host.profile.row(f"scheduler.{name}")
-            if row is None or row.kind != "state":
-                host.unknown_state(f"scheduler.{name}", file, line)
-            elif row.value == "any-bool":
-                setattr(self.scheduler, name, self.context.bool(f"scheduler {name}"))
-            elif row.value == "any-int":
-                setattr(self.scheduler, name, self.context.int(f"scheduler {name}", 0))
+        self.carried.make_arbitrary()
+
+    def settle(self) -> None:
+        """The run is over: undecided where it changed what the profile takes to stay as it is."""
+        for rank in (self, *self.peers):
+            rank.carried.settle()
 
     def view(self, request: Request) -> View:
         """A request's counters as they are now."""

@@ -15,6 +15,7 @@ from proofs.source.errors import Gap, Unprofiled
 from proofs.source.profile import Profile, Row, settling_line
 
 if TYPE_CHECKING:
+    from proofs.source.owned import Owned
     from proofs.source.world import World
 
 MAX_TICKS = 20_000
@@ -51,6 +52,8 @@ class Host:
         """Path of a stub → what was found under its attributes, where that never changes."""
         self.gaps: list[Gap] = []
         """What the profile did not know, in this run."""
+        self.own: Owned
+        """What the texts own beside their scheduler objects, once they are loaded."""
         self.world: World | None = None
         self.row_lines: dict[str, int] | None = None
         """Request id → line that scheduled it; filled on integers only."""
@@ -59,7 +62,8 @@ class Host:
     # -- the life of a run ---------------------------------------------------------------------
 
     def begin(self, world: World) -> None:
-        """A run starts in this world."""
+        """A run starts in this world; nothing is left of the one before."""
+        self.own.restore()
         self.world = world
         self.gaps = []
         self._ticks = 0
@@ -118,10 +122,13 @@ class Host:
             self.world.context.unsupported(str(gap))
         raise Unprofiled(gap)
 
-    def unknown_state(self, attribute: str, file: str, line: int) -> NoReturn:
-        """The scheduler carries something from step to step that the profile does not know."""
-        row = f"{attribute} | state | any-int | | | why this choice is sound"
-        gap = Gap(f"{attribute} (changed from step to step)", file, line, row)
+    def unknown_state(self, attribute: str, place: tuple[str, int], row: str) -> NoReturn:
+        """The text carries something from step to step that the profile does not know.
+
+        Args:
+            row: the row that would settle it.
+        """
+        gap = Gap(f"{attribute} (changed from step to step)", *place, row)
         self.gaps.append(gap)
         self.here.context.unsupported(str(gap))
 

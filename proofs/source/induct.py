@@ -25,7 +25,16 @@ from proofs.source.scenarios import Task
 from proofs.source.sites import site_of
 from proofs.source.verdicts import Finding
 from proofs.source.witness import disagreement
-from proofs.symbolic import Answer, Exploration, Limits, Path, Proved, Refuted, evaluate
+from proofs.symbolic import (
+    Answer,
+    Exploration,
+    Limits,
+    NondeterminismError,
+    Path,
+    Proved,
+    Refuted,
+    evaluate,
+)
 from proofs.symbolic import Undecided as Unknown
 from proofs.verdict import ASYNC, SYNC, Statistics
 from spec.invariants import IDS
@@ -33,6 +42,8 @@ from spec.logic import all_of, not_
 
 AMBIGUOUS = (AttributeError, NameError)
 """Exceptions that may come from the profile as well as from the text."""
+NOT_THE_SAME = "the text does not do the same again from the same state"
+"""It keeps state where nobody looks: no verdict is worth anything then."""
 SIZES = ("max_model_len", "num_spec_tokens", "long_prefill_token_threshold")
 """Knobs made small first in a counterexample."""
 
@@ -91,7 +102,9 @@ def explore(
         with bounded(host):
             built.clear()
             built.append(Harness(loaded, task.context(context), task.features, kept))
-            return task.scenario(built[0])
+            goals = task.scenario(built[0])
+            built[0].settle()
+            return goals
 
     try:
         with Exploration(run, limits) as exploration:
@@ -110,6 +123,9 @@ def explore(
             outcome.pruned_by |= exploration.used_assumptions
     except RanOn as ran_on:
         raise Rejected(ran_on.file, ran_on.line, RAN_ON) from None
+    except NondeterminismError:
+        outcome.doubts.append(f"{task.name}: {NOT_THE_SAME}")
+        return
     outcome.statistics += Statistics(s.wall_seconds, s.paths, s.queries, s.solver_seconds)
     if not complete:
         outcome.doubts += [f"{task.name}: {reason}" for reason in reasons or ("stopped early",)]

@@ -18,10 +18,14 @@ from proofs.source import identity, merging, reading, rewrite, storing
 from proofs.source.acting import acting_properties, may_compute_ahead
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Rejected, SourceError, Unprofiled, said
+from proofs.source.footprint import Own
+from proofs.source.freeset import has, perhaps, total
 from proofs.source.gate import parse, tree_of
 from proofs.source.host import RAN_ON, Host, RanOn
 from proofs.source.names import PLAIN_BUILTINS
+from proofs.source.owned import Owned
 from proofs.source.profile import Profile
+from proofs.source.reporting import HAS, PERHAPS, TOTAL, only_taken
 from proofs.source.stubs import resolve, unknown
 from proofs.source.vocabulary import LANGUAGE
 from proofs.symbolic import sym_all, sym_any, sym_len, sym_max, sym_min, sym_sum
@@ -64,6 +68,30 @@ class Loaded:
             return self
         return replace(self.load_again(), mentioned=self.mentioned)
 
+    def place_of(self, name: str) -> tuple[str, int]:
+        """File and line that change an attribute or a global of that name, or mention it."""
+        return self.state.get(name) or reading.mentioned(self.trees, name)
+
+
+@dataclass
+class _Making:
+    """What the files that are loaded together share."""
+
+    builtins: dict[str, Any]
+    acting: frozenset[str] | None
+    """Properties that do more than compute: see `rewrite.rewrite`."""
+    sinks: frozenset[str]
+    """Attributes that feed nothing."""
+    namespaces: list[dict[str, Any]] = field(default_factory=list)
+    classes: dict[type, None] = field(default_factory=dict)
+    """Every class a text has made."""
+
+    def build_class(self, body: Any, name: str, *bases: Any, **options: Any) -> Any:
+        """What a ``class`` statement calls."""
+        made = builtins.__build_class__(body, name, *bases, **options)
+        self.classes[made] = None
+        return made
+
 
 def load(
     texts: Iterable[Text], profile: Profile, base: Iterable[Text] = (), *, ahead: bool = True
@@ -93,16 +121,24 @@ def load(
     defined: dict[str, Any] = {}
     everything = list(chain.from_iterable(nodes.values()))
     merges = ahead and may_compute_ahead(everything)
-    acting = acting_properties(everything) if merges else None
+    making = _Making(
+        _builtins(host),
+        acting_properties(everything) if merges else None,
+        only_taken(nodes.values(), host.profile.sinks),
+    )
+    making.builtins["__build_class__"] = making.build_class
     for text, _ in read:
         imports = [n for n in nodes[text.name] if isinstance(n, ast.Import | ast.ImportFrom)]
         try:
-            defined |= _executed(host, text, imports, defined, acting)
+            defined |= _executed(host, text, imports, defined, making)
         except (SourceError, Unprofiled):
             if not text.helper:
                 raise
             host.gaps.clear()
             del trees[text.name], nodes[text.name]
+    functions = (value for name, value in making.builtins.items() if "__" not in name)
+    made_here = Own(frozenset(host.files), making.classes)
+    host.own = Owned(making.namespaces, made_here, functions)
     classes = {name: value for name, value in defined.items() if isinstance(value, type)}
     mentioned = {
         node.attr for node in chain.from_iterable(nodes.values()) if isinstance(node, ast.Attribute)
@@ -134,19 +170,19 @@ def _executed(
     text: Text,
     imports: list[ast.Import | ast.ImportFrom],
     defined: Mapping[str, Any],
-    acting: frozenset[str] | None,
+    making: _Making,
 ) -> dict[str, Any]:
     """What a text defines, by name.
-
-    ``acting``: see `rewrite.rewrite`.
 
     Raises:
         SourceError, Unprofiled: as `load`.
     """
     # The gate has passed this text; the tree kept for reports must stay as it was read.
     tree = tree_of(text.content, text.name)
-    tree = _without_imports(rewrite.rewrite(tree, text.name, host.profile.sinks, acting))
-    namespace: dict[str, Any] = {"__builtins__": _builtins(host), "__name__": "scheduler"}
+    tree = rewrite.rewrite(tree, text.name, making.sinks, making.acting, host.profile.sets)
+    tree = _without_imports(tree)
+    namespace: dict[str, Any] = {"__builtins__": making.builtins, "__name__": "scheduler"}
+    making.namespaces.append(namespace)
     namespace |= _imported(host, imports, defined)
     code = compile(tree, text.name, "exec", dont_inherit=True)
     try:
@@ -181,7 +217,6 @@ def _builtins(host: Host) -> dict[str, Any]:
     """The builtins a text can see."""
     table = {name: getattr(builtins, name) for name in PLAIN_BUILTINS}
     return table | {
-        "__build_class__": builtins.__build_class__,
         "len": sym_len,
         "min": sym_min,
         "max": sym_max,
@@ -199,6 +234,9 @@ def _builtins(host: Host) -> dict[str, Any]:
         **identity.FUNCTIONS,
         **merging.FUNCTIONS,
         **storing.FUNCTIONS,
+        HAS: has,
+        PERHAPS: perhaps,
+        TOTAL: total,
     }
 
 

@@ -13,25 +13,29 @@ from proofs.source.computing import Loop, Reads, call, only_computes, thunk
 from proofs.source.guarding import Guarding
 from proofs.source.leaving import leaving_at_once
 from proofs.source.merging import ALL, AND, ANY, LEAST, MERGE, NOT, OR
+from proofs.source.reporting import FILLS, report_filled, summed
 from proofs.source.storing import FRESH, GROWN
 
 
 class Merger(ast.NodeTransformer):
     """Rewrites the conditions and assignments that can be merged."""
 
-    def __init__(self, sinks: Collection[str]) -> None:
-        self._sinks = sinks
+    def __init__(self, sinks: Collection[str], sets: Collection[str] = ()) -> None:
+        self._sinks, self._sets = sinks, sets
         self._bound: set[str] = set()
         self._picks: set[str] = set()
         """Variables of the function that stand in a subscript or a range."""
         self._reads: Reads | None = None
+        self._function: ast.FunctionDef | None = None
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         outer, self._bound = self._bound, {argument.arg for argument in node.args.args}
         picks, self._picks = self._picks, _picking(node)
         reads, self._reads = self._reads, Reads(node)
+        function, self._function = self._function, node
         node.body = [s for part in node.body for s in _listed(self.visit(part))]
         self._bound, self._picks, self._reads = outer, picks, reads
+        self._function = function
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
@@ -72,9 +76,12 @@ class Merger(ast.NodeTransformer):
         return ast.copy_location(_joined(AND, pairs), node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """``min(x for x in items if c)`` with a default, where ``c`` only computes."""
+        """``min(x for x in items if c)`` with a default, where ``c`` only computes; some sums."""
         computes = _tests_only_compute(node)
         self.generic_visit(node)
+        sum_of_free = summed(node, self._sets)
+        if sum_of_free is not None:
+            return sum_of_free
         match node:
             case ast.Call(
                 func=ast.Name(id="min"),
@@ -176,6 +183,9 @@ class Merger(ast.NodeTransformer):
         return ast.copy_location(call(MERGE, node.test, thunk(node.body), thunk(node.orelse)), node)
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        filled = report_filled(node, self._sets, self._function)
+        if filled is not None:
+            return filled
         if not node.orelse and only_computes(node.test):
             if all(self._fills_sink(statement) for statement in node.body):
                 return ast.copy_location(ast.Pass(), node)
@@ -220,7 +230,7 @@ class Merger(ast.NodeTransformer):
         function, arguments = statement.value.func, statement.value.args
         return (
             isinstance(function, ast.Attribute)
-            and function.attr in _FILLS
+            and function.attr in FILLS
             and not statement.value.keywords
             and all(map(only_computes, arguments))
             and isinstance(function.value, ast.Attribute)
@@ -228,9 +238,6 @@ class Merger(ast.NodeTransformer):
             and function.value.value.id == "self"
             and function.value.attr in self._sinks
         )
-
-
-_FILLS = ("add", "discard", "update", "clear")
 
 
 def _picking(function: ast.FunctionDef) -> set[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from proofs.source.errors import SourceError
@@ -26,8 +26,24 @@ KINDS = {
     "python": "ordinary Python or vLLM's own vocabulary, in vocabulary.py",
     "class": "a class of which no instance exists here; isinstance is False",
     "record": "a plain data record with the fields it is built with",
-    "state": "scheduler state between two steps: the arbitrary value an inductive step starts from",
+    "state": "state between two steps: the arbitrary value an inductive step starts from (STATES)",
 }
+INITIAL, ASSUMED, SETS = "initial", "assumed", ("any-ids", "any-requests", "sink")
+STATES = {
+    "harness": "what the harness fills",
+    "any-bool": "free",
+    "any-int": "free from 0 on, or from what it is made with if that is less",
+    "any-ids": "a set: whether a request's id is in it is free, and how much else is",
+    "any-requests": "a set of requests, in the same way",
+    "sink": "a set of requests that is only filled, and summed over: filling it forks nothing",
+    INITIAL: "what `__init__` makes it: a step that leaves it otherwise is undecided",
+    ASSUMED: "what `__init__` makes it, whatever a step does to it: nobody checks",
+}
+"""What the value of a ``state`` row says of an attribute of the scheduler.
+
+Rows below `request.` take any-bool and any-int, rows below `text.` (globals, attributes of classes,
+defaults and closures: all of these are as the text made them) take `assumed`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +92,47 @@ class Profile:
     groups: frozenset[str]
     """Names that are objects because rows lie below them."""
 
+    @cached_property
+    def states(self) -> tuple[tuple[str, Row], ...]:
+        """Name and row of what a scheduler carries from step to step."""
+        return self._states("scheduler.")
+
+    @cached_property
+    def request_states(self) -> tuple[tuple[str, Row], ...]:
+        """Name and row of what a request carries from step to step, beyond its counters."""
+        return self._states("request.")
+
+    def _states(self, prefix: str) -> tuple[tuple[str, Row], ...]:
+        return tuple(
+            (name.removeprefix(prefix), row)
+            for name, row in self.rows.items()
+            if row.kind == "state" and name.startswith(prefix)
+        )
+
+    @cached_property
+    def state_names(self) -> frozenset[str]:
+        """What a scheduler carries that has a row."""
+        return frozenset(name for name, _ in self.states)
+
+    @cached_property
+    def judged(self) -> frozenset[str]:
+        """What a scheduler carries that need not stay as `__init__` made it."""
+        return frozenset(name for name, row in self.states if row.value != INITIAL)
+
     @property
     def sinks(self) -> frozenset[str]:
-        """Attributes of the scheduler that feed no decision."""
-        return frozenset(
-            name.removeprefix("scheduler.")
-            for name, row in self.rows.items()
-            if row.kind == "state" and row.value == "sink"
-        )
+        """Attributes of the scheduler that feed no decision, if the text reads them nowhere."""
+        return frozenset(name for name, row in self.states if row.value == "sink")
+
+    @property
+    def sets(self) -> frozenset[str]:
+        """Attributes of the scheduler that hold a set whose content is free."""
+        return frozenset(name for name, row in self.states if row.value in SETS)
+
+    def state(self, name: str) -> Row | None:
+        """The row of what a scheduler carries under that name, if there is one."""
+        row = self.rows.get(f"scheduler.{name}")
+        return row if row is not None and row.kind == "state" else None
 
     def row(self, attribute: str) -> Row | None:
         """What an attribute is, if the profile says."""
@@ -118,6 +167,11 @@ def parse(table: str) -> list[Row]:
             raise SourceError(
                 f"profile line {number} is not `attribute | kind | value | since | until | why` "
                 f"with a kind of {', '.join(KINDS)}: {line.strip()[:80]!r}"
+            )
+        if cells[1] == "state" and cells[2] not in STATES:
+            raise SourceError(
+                f"profile line {number}: a state row says one of {', '.join(STATES)}: "
+                f"{line.strip()[:80]!r}"
             )
         rows.append(Row(*cells))
     return rows

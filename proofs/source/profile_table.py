@@ -261,15 +261,15 @@ scheduler.kv_holding_waiting                        | state  | harness | 0.31 | 
 scheduler.running                                   | state  | harness | | | the harness fills it
 scheduler.requests                                  | state  | harness | | | the harness fills it
 scheduler.finished_recving_kv_req_ids               | state  | harness | | | loads that are done
-scheduler.current_step                              | state  | initial | | | only compared with the decode stagger, which is off
+scheduler.current_step                              | state  | any-int | | | the number of the step
 scheduler.prefill_capacity_bound                    | state  | any-bool | | | written by the step before
-scheduler.num_executed_steps                        | state  | initial | 0.33 | | the cadence is off
-scheduler.last_prefill_step                         | state  | initial | 0.33 | | the cadence is off
-scheduler.deferred_waiting                          | state  | initial | 0.31 | | only feeds prefill_capacity_bound
-scheduler.finished_req_ids                          | state  | initial | | | a report to the workers
+scheduler.num_executed_steps                        | state  | any-int | 0.33 | | how many steps had rows
+scheduler.last_prefill_step                         | state  | any-int | 0.33 | | one of those
+scheduler.deferred_waiting                          | state  | any-requests | 0.31 | | held back by earlier steps
+scheduler.finished_req_ids                          | state  | any-ids | | | a report to the workers
 scheduler.finished_req_ids_dict                     | state  | initial | | | a report to the clients
-scheduler.reset_preempted_req_ids                   | state  | initial | | | a report to the workers
-scheduler.prev_step_scheduled_req_ids               | state  | initial | | | a report to the workers
+scheduler.reset_preempted_req_ids                   | state  | any-ids | | | a report to the workers
+scheduler.prev_step_scheduled_req_ids               | state  | any-ids | | | who had rows in the step before
 scheduler.num_waiting_for_streaming_input           | state  | initial | | | no streaming input
 scheduler.failed_recving_kv_req_ids                 | state  | initial | | | loads do not fail
 scheduler.grammar_compile_error_reqs                | state  | initial | 0.26 | | no grammars
@@ -285,6 +285,6 @@ scheduler._kv_fetch_stages                          | state  | initial | 0.32 | 
 scheduler._kv_fetch_counts                          | state  | initial | 0.32 | | statistics
 scheduler._skip_zero_block_ids                      | state  | initial | 0.26 | | zeroing changes no decision
 scheduler._re_block_ids                             | state  | initial | | 0.30 | routed experts off
-scheduler._spec_token_placeholders                  | state  | harness | | | K placeholders
-scheduler.connector_prefix_cache_stats              | state  | initial | | | statistics
+scheduler._spec_token_placeholders                  | state  | initial | | | K placeholders
+scheduler.connector_prefix_cache_stats              | state  | assumed | | | statistics: a new object each step, handed to the report
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from typing import TypeGuard
 
 from proofs.source.names import MUTATORS
 
@@ -67,3 +68,25 @@ def _changed(node: ast.AST) -> Iterable[ast.Attribute]:
             and target.value.id == "self"
         ):
             yield target
+
+
+def mentioned(trees: Mapping[str, ast.Module], name: str) -> tuple[str, int]:
+    """Where an attribute or a global is named outside of ``__init__``, or else where it is made."""
+    made = ("?", 0)
+    for file, tree in trees.items():
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                named = [n.lineno for n in ast.walk(function) if _names(n, name)]
+                if named and function.name != "__init__":
+                    return file, min(named)
+        lines = [node.lineno for node in ast.walk(tree) if _names(node, name)]
+        if lines and not made[1]:
+            made = file, min(lines)
+    return made
+
+
+def _names(node: ast.AST, name: str) -> TypeGuard[ast.Attribute | ast.Name | ast.FunctionDef]:
+    match node:
+        case ast.Attribute(attr=found) | ast.Name(id=found) | ast.FunctionDef(name=found):
+            return found == name
+    return False

@@ -28,7 +28,16 @@ class _SealedEnum(enum.EnumMeta):
         super().__setattr__(name, value)
 
 
-class RequestStatus(enum.IntEnum, metaclass=_SealedEnum):
+class _Member:
+    """Members that the text cannot hang anything on."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if _SealedEnum._sealed:
+            raise AttributeError(f"cannot set attribute {name!r} of {self!r}")
+        super().__setattr__(name, value)
+
+
+class RequestStatus(_Member, enum.IntEnum, metaclass=_SealedEnum):
     """vLLM's statuses, in vLLM's order: whatever follows PREEMPTED is finished."""
 
     WAITING = 1
@@ -55,7 +64,7 @@ class RequestStatus(enum.IntEnum, metaclass=_SealedEnum):
         return status.name if RequestStatus.is_finished(status) else None
 
 
-class PauseState(enum.Enum, metaclass=_SealedEnum):
+class PauseState(_Member, enum.Enum, metaclass=_SealedEnum):
     """The engine is not paused in any theorem."""
 
     UNPAUSED = 0
@@ -65,15 +74,7 @@ class PauseState(enum.Enum, metaclass=_SealedEnum):
 
 _SealedEnum._sealed = True
 
-MODEL_STATUS = {
-    RequestStatus.WAITING: ModelStatus.WAITING,
-    RequestStatus.WAITING_FOR_REMOTE_KVS: ModelStatus.WAITING_FOR_REMOTE_KVS,
-    RequestStatus.RUNNING: ModelStatus.RUNNING,
-    RequestStatus.PREEMPTED: ModelStatus.PREEMPTED,
-    RequestStatus.FINISHED_STOPPED: ModelStatus.FINISHED_STOPPED,
-    RequestStatus.FINISHED_LENGTH_CAPPED: ModelStatus.FINISHED_LENGTH_CAPPED,
-    RequestStatus.FINISHED_ABORTED: ModelStatus.FINISHED_ABORTED,
-}
+MODEL_STATUS = {RequestStatus[status.name]: status for status in ModelStatus}
 
 
 def sequence(length: Any, element: Any = TOKEN) -> Any:
@@ -177,13 +178,19 @@ class Request(metaclass=SealedMeta):
     def __repr__(self) -> str:
         return f"<request {self.request_id}>"
 
+    def foreign__(self) -> Iterator[tuple[str, Any]]:
+        """What the text has stored in it that it was not made with."""
+        return ((name, value) for name, value in vars(self).items() if name not in _MADE_WITH)
+
 
 _FIXED = frozenset(name for name in vars(Request) if not name.startswith("__")) | {"request_id__"}
+_MADE_WITH = frozenset(vars(Request(None, "", 1, 1)))  # type: ignore[arg-type]
 
 
 class SchedulingPolicy(metaclass=SealedMeta):
     """FCFS or priority; which one may be a symbolic flag."""
 
+    __slots__ = ("is_priority__",)
     is_priority__: Any
 
     def __init__(self, is_priority: Any) -> None:
@@ -204,6 +211,7 @@ class SchedulingPolicy(metaclass=SealedMeta):
 class PolicyNames(metaclass=SealedMeta):
     """The class ``SchedulingPolicy`` as the text names it."""
 
+    __slots__ = ()
     FCFS = SchedulingPolicy(False)
     PRIORITY = SchedulingPolicy(True)
 
@@ -215,6 +223,8 @@ class PolicyNames(metaclass=SealedMeta):
 
 class RequestQueue(metaclass=SealedMeta):
     """A queue of waiting requests, first come first served or by urgency."""
+
+    __slots__ = ("__by_priority", "__items", "__world", "others__")
 
     def __init__(self, world: World, policy: SchedulingPolicy) -> None:
         self.__world = world

@@ -8,7 +8,8 @@ The text is run as it stands but for the following, none of which changes what i
 * conditions and small assignments that only compute become one merged value instead of two paths
   (``a and b``, ``x < y < z``, ``a if c else b``, ``if c: x = e``): see ``merging``; so do blocks
   that only store (``guarding``), and a loop's test with the breaks behind it (``leaving``);
-* an ``if`` that only fills a set the profile calls a sink (it feeds nothing) is dropped;
+* an ``if`` that only fills a set the profile calls a sink (it feeds nothing), and that the text
+  reads nowhere else, is dropped; what only reports a set's content forks no path (``reporting``);
 * an empty dictionary display becomes a call, so that a replay on integers can note which line
   scheduled a request;
 * ``is`` and ``~`` go by what a symbolic value stands for: see ``identity``;
@@ -40,6 +41,7 @@ def rewrite(
     file: str,
     sinks: Collection[str] = (),
     acting: Collection[str] | None = (),
+    sets: Collection[str] = (),
 ) -> ast.Module:
     """The tree to compile.
 
@@ -47,13 +49,14 @@ def rewrite(
         tree: the text's own; it is changed.
         file: the text's name.
         sinks: attributes of ``self`` that feed no decision.
+        sets: attributes of ``self`` that hold a set whose content is free.
         acting: properties that do more than compute; None: nothing may be computed ahead.
 
     Raises:
         Rejected: the text assigns an attribute that symbolic values use internally.
     """
     if acting is not None:
-        tree = Merger(sinks).visit(_Acting(acting).visit(tree) if acting else tree)
+        tree = Merger(sinks, sets).visit(_Acting(acting).visit(tree) if acting else tree)
     changed: ast.Module = _Rewriter(file).visit(tree)
     return ast.fix_missing_locations(changed)
 

@@ -112,6 +112,7 @@ def look(harness: Harness, arrange: Arrangement) -> Side:
     seen = Step(harness, output)
     decisions = seen.decisions()
     harness.record(seen, decisions)
+    harness.settle()
     return Side(
         harness,
         {decision.request_id: decision for decision in decisions},

@@ -5,7 +5,6 @@ One entry per ``python`` row of the profile.
 
 from __future__ import annotations
 
-import contextlib
 from collections import defaultdict, deque
 from collections.abc import Callable
 from itertools import chain
@@ -20,6 +19,8 @@ from spec.logic import ceil_div
 class _Quiet(metaclass=SealedMeta):
     """A logger, or any object whose methods do nothing."""
 
+    __slots__ = ()
+
     def __getattr__(self, name: str) -> Any:
         return lambda *args, **kwargs: None
 
@@ -33,6 +34,8 @@ class _Quiet(metaclass=SealedMeta):
 class _Clock(metaclass=SealedMeta):
     """Time does not matter to any decision."""
 
+    __slots__ = ()
+
     @staticmethod
     def time() -> float:
         """Now."""
@@ -42,6 +45,7 @@ class _Clock(metaclass=SealedMeta):
 
 
 class _Itertools(metaclass=SealedMeta):
+    __slots__ = ()
     chain = staticmethod(chain)
 
 
@@ -54,8 +58,24 @@ class _MambaSpec(metaclass=_MambaMeta):
     """The one group's spec counts as Mamba's; it is only read where there are Mamba layers."""
 
 
+class _Suppress(metaclass=SealedMeta):
+    """``contextlib.suppress``, which the text cannot hang anything on."""
+
+    __slots__ = ("__exceptions",)
+
+    def __init__(self, *exceptions: type[BaseException]) -> None:
+        self.__exceptions = exceptions
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> bool:
+        return kind is not None and issubclass(kind, self.__exceptions)
+
+
 class _Contextlib(metaclass=SealedMeta):
-    suppress = staticmethod(contextlib.suppress)
+    __slots__ = ()
+    suppress = _Suppress
 
 
 def _last_boundary(num_tokens: Any, block_size: Any, *args: Any, **options: Any) -> Any:

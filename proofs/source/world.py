@@ -218,6 +218,8 @@ class World:
 class _StopToken(metaclass=SealedMeta):
     """Compares equal to a token if the client's stop condition is met by it."""
 
+    __slots__ = ("__world",)
+
     def __init__(self, world: World) -> None:
         self.__world = world
 
