@@ -147,10 +147,8 @@ class Exploration(Generic[T]):
             pass
         except RecursionError:  # perhaps ours: terms nest deeper than numbers
             context.note("the recursion limit was reached")
-        except KeyboardInterrupt:
-            raise
-        except BaseException as raised:  # SystemExit too: the code under test ends no proof
-            error = raised
+        except (Exception, SystemExit, GeneratorExit) as raised:
+            error = raised  # to ask for the end is no way to end a proof
         finally:
             ACTIVE.reset(token)
         context.finish()
