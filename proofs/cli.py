@@ -70,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         what = f"{error.filename}: " if error.filename else ""
         print(f"proofs: {what}{error.strerror}; what was printed is not whole", file=sys.stderr)
         return EXIT_USAGE
+    except ModuleNotFoundError:
+        raise  # what is not installed is bad input: `__main__` says what to do
     except Exception as error:  # a defect, of ours or of an edited model: no verdict
         what = " ".join(f"{type(error).__name__}: {error}".split())
         print(f"proofs: nothing is decided; this should not happen: {what}", file=sys.stderr)

@@ -96,3 +96,25 @@ def test_list_and_explain_speak_of_every_id(capsys: pytest.CaptureFixture[str]) 
     for name in ("uniform-decode", "small-threshold", "55126", "max_model_len", "mamba_align"):
         assert main(["explain", name]) == 0
         assert capsys.readouterr().out.startswith(name)
+
+
+def test_what_is_not_installed_is_left_to_say_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lacks(_: object) -> int:
+        raise ModuleNotFoundError("No module named 'rich'")
+
+    monkeypatch.setattr("proofs.cli._dispatch", lacks)
+    with pytest.raises(ModuleNotFoundError):
+        main(["list"])
+
+
+def test_a_defect_is_one_line_and_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(_: object) -> int:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr("proofs.cli._dispatch", fails)
+    assert main(["list"]) == 3
+    assert capsys.readouterr().err.endswith("RuntimeError: two lines\n")
