@@ -63,13 +63,11 @@ def booking(
 
     What is due follows from the sample alone: the request is measured by it.
     """
-    request = share.request
+    request, to_stop = share.request, sample.stop_after
     returned = ite(share.samples & alive, sample.num_generated_tokens, 0)
     num_tokens_before = request.num_prompt_tokens + output_before
     to_length = min(config.max_model_len - num_tokens_before, request.max_tokens - output_before)
-    to_stop = sample.stop_after
-    within = min(returned, max(to_length, 1))
-    stop_due = all_of(to_stop > 0, to_stop <= within)
+    within, stop_due = due(returned, to_length, to_stop)
     return Booking(
         config=config,
         request_id=request.request_id,
@@ -90,6 +88,19 @@ def booking(
         stop_due=stop_due,
         is_stopped=request.status is RequestStatus.FINISHED_STOPPED,
     )
+
+
+def due(returned: int, to_length: int, to_stop: int) -> tuple[int, bool]:
+    """How many of the returned tokens lie within the request's length, and whether it ends among
+    them by its stop token.
+
+    Args:
+        returned: tokens that came back.
+        to_length: tokens until the request is as long as it may be; it gets one in any case.
+        to_stop: the number of its first stop token among them; 0 = none.
+    """
+    within = min(returned, max(to_length, 1))
+    return within, all_of(to_stop > 0, to_stop <= within)
 
 
 def roll_back_rejected(config: Config, request: Request, drafts: int, generated: int) -> None:

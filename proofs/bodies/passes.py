@@ -21,10 +21,17 @@ from model.environment import Quiet
 from model.policies import RECOMMENDED
 from model.request import FINISHED, Request, RequestStatus
 from model.scheduler import Scheduler
-from proofs.bodies.aftermath import PREEMPTION
 from proofs.bodies.cast import HOLDS, RUNS, WAITS, cast, give_parts, urgency
 from proofs.bodies.expected import expected
-from proofs.bodies.script import PREEMPTS, PREEMPTS_TWO, PREFILLS, Endless, Scripted, sealed
+from proofs.bodies.script import (
+    KEPT_BY_A_PREEMPTION,
+    PREEMPTS,
+    PREEMPTS_TWO,
+    PREFILLS,
+    Endless,
+    Scripted,
+    sealed,
+)
 from proofs.bodies.sealed import SEES, Peeked, Seal
 from proofs.harness import Goal, Harness
 from spec.config import Config
@@ -74,9 +81,7 @@ SERVES = {
 }
 """What the other bodies rest on → the catalogue id at stake when a loop breaks it."""
 TURNS = {"every running request has its turn", "every waiting request has its turn"}
-_kept_by_a_preemption = attrgetter(
-    *(slot for slot in Request.__slots__ if f"request.{slot}" not in PREEMPTION)
-)
+_kept_by_a_preemption = attrgetter(*KEPT_BY_A_PREEMPTION)
 Kept = Iterator[tuple[str, bool]]
 """An entry of ``SERVES``, and whether it was kept."""
 

@@ -36,9 +36,10 @@ Share = tuple[Request, int, int, bool]
 """A request with its rows, its drafts, and whether these are padding."""
 
 _fields = behind_the_seal(*Request.__slots__)
-_kept_by_a_preemption = behind_the_seal(
-    *(slot for slot in Request.__slots__ if f"request.{slot}" not in PREEMPTION)
+KEPT_BY_A_PREEMPTION = tuple(
+    slot for slot in Request.__slots__ if f"request.{slot}" not in PREEMPTION
 )
+_kept_by_a_preemption = behind_the_seal(*KEPT_BY_A_PREEMPTION)
 _step_fields = behind_the_seal(*(name for name in Step.__slots__ if name != "index"))
 QUEUES = frozenset({"running", "waiting", "kv_holding_waiting", "_finished"})
 """What a step moves of the scheduler itself."""

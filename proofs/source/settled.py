@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from model.output import due
 from model.request import FINISHED
 from model.request import RequestStatus as ModelStatus
 from proofs.source.harness import Harness
 from proofs.source.requests import Request, RequestStatus
 from proofs.source.tokens import Token
-from spec.logic import all_of, ite, max, min, not_
+from spec.logic import all_of, ite, min, not_
 from spec.records import Booking, RequestState
 
 
@@ -50,11 +51,10 @@ def booking(harness: Harness, request: Request, samples: Any, tokens: Sequence[T
     to_length = min(
         config.max_model_len - was.num_tokens, request.max_tokens - was.num_output_tokens
     )
-    within = min(returned, max(to_length, 1))
     to_stop: Any = 0
     for number, token in reversed(list(enumerate(tokens[:returned], 1))):
         to_stop = ite(token.stops__, number, to_stop)
-    stop_due = all_of(to_stop > 0, to_stop <= within)
+    within, stop_due = due(returned, to_length, to_stop)
     running = was.status is ModelStatus.RUNNING
     return Booking(
         config=config,
