@@ -78,6 +78,7 @@ SEEN_OF_A_STEP = ("index", "num_scheduled_tokens", "preempted_reqs")
             "queue in (self.waiting.sort(key=lambda r: -r.num_prompt_tokens) or self",
             SEES,
         ),
+        (LOOP, RUNS, "self.running.insert(0, request)", ADMITTED),
         (LOOP, ENQUEUED, "self.kv_holding_waiting.append(request)", QUEUES),
         (ENQUEUE, "priority_scheduling:", f"priority_scheduling and not {LOADING}:", QUEUES),
         # Running requests beside those that hold KV, load or resume.
@@ -237,6 +238,7 @@ def test_urgency_without_the_sign_of_the_priority_is_noticed(
             "every request ends",
         ),
         ("book", "in output.scheduled:", "in output.scheduled[:2]:", SEES),
+        ("book", "self.book_share(share)", "self.book_share(share); break", IN_FLIGHT),
         ("book_share", "if not config.async_scheduling and", "if", OWN),
         (
             "book_share",
