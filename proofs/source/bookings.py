@@ -64,7 +64,7 @@ def booked_stale(h: Harness) -> list[Goal]:
 def booked_together(h: Harness) -> list[Goal]:
     """The output of two requests: each goes on, ends, was preempted or has been aborted.
 
-    What it takes to tell a text that confuses the two is one token each, and drafts of the first.
+    To tell a text that confuses the two takes one token each and no drafts in flight.
     """
     h.context.assume(h.config.max_num_seqs >= 2)
     return _booked(h, [_any(h, "Q", drafts=0), _any(h, "R", drafts=0)], 1)
