@@ -7,12 +7,13 @@ Exit status: 0 proved (and every known bug still caught), 1 violated, 2 bad inpu
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 from proofs.errors import EXIT_UNDECIDED, EXIT_USAGE, UsageError
 
@@ -32,6 +33,11 @@ COMMANDS: dict[str, str] = {
     "bench": "measure what checking costs",
 }
 """Command → one line of help; each is a module of ``proofs.commands``."""
+
+PROG = "python -m proofs"
+RARELY = (20_000, 20, 50)
+"""Garbage collection: what an exploration makes is kept while it lasts, and looking it through for
+cycles every 700 objects, as is usual, takes a seventh of the time."""
 
 
 class Command(Protocol):
@@ -84,30 +90,37 @@ def _drop_output() -> None:
 
 
 def _dispatch(arguments: Sequence[str] | None) -> int:
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    name = given[0] if given else ""
+    if name and not name.startswith("-") and name not in COMMANDS:
+        near = get_close_matches(name, COMMANDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
+        raise UsageError(f"unknown command {name!r}; {hint} (see {PROG} --help)")
+    # The command asked for and no other: half a second of modules that nobody needs.
+    command: Command | None = import_module(f"proofs.commands.{name}") if name in COMMANDS else None
+    parsed = _parser(name, command).parse_args(given)
+    assert command is not None, "a parser that returns was given a command"
+    gc.freeze()  # what was imported stays
+    gc.set_threshold(*RARELY)
+    return command.run(parsed)
+
+
+def _parser(name: str, command: Command | None) -> Parser:
+    """Every command by name and help, one of them with its arguments."""
     parser = Parser(
-        prog="python -m proofs",
+        prog=PROG,
         description="Formal verification of vLLM's scheduler.",
         epilog="Start with: python -m proofs check",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    modules: dict[str, Any] = {}
-    for name, line in COMMANDS.items():
-        module: Command = import_module(f"proofs.commands.{name}")
-        modules[name] = module
-        module.add_arguments(
-            commands.add_parser(
-                name,
-                help=line,
-                description=line[0].upper() + line[1:] + ".",
-                epilog=module.EXAMPLES,
-                formatter_class=argparse.RawDescriptionHelpFormatter,
-            )
+    for each, line in COMMANDS.items():
+        about = commands.add_parser(
+            each,
+            help=line,
+            description=line[0].upper() + line[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if given and not given[0].startswith("-") and given[0] not in COMMANDS:
-        near = get_close_matches(given[0], COMMANDS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
-        raise UsageError(f"unknown command {given[0]!r}; {hint} (see {parser.prog} --help)")
-    parsed = parser.parse_args(given)
-    status: int = modules[parsed.command].run(parsed)
-    return status
+        if command is not None and each == name:
+            about.epilog = command.EXAMPLES
+            command.add_arguments(about)
+    return parser

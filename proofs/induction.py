@@ -237,9 +237,16 @@ def _judge(path: Path[list[Goal]], config: Config, result: BodyResult) -> None:
         goals = [Goal("no-reachable-assert", "no_reachable_assert", False)]
         _goal(result, goals[0]).error = f"{type(path.error).__name__}: {path.error}"
     open_ = [goal for goal in goals if not _goal(result, goal).is_settled]
-    # Most goals need no hypothesis of their own: what is proved here rests on none.
+    # Most goals need no hypothesis of their own: what is proved here rests on none.  One that needed
+    # some on an earlier path rests on them anyway, and is not tried without them again.
+    plain: list[Goal] = []
     batches: dict[tuple[str, ...], list[Goal]] = {}
-    for goal, answer in _answers(path, open_, {}, result):
+    for goal in open_:
+        if _goal(result, goal).used.isdisjoint(goal.granted):
+            plain.append(goal)
+        else:
+            batches.setdefault(tuple(sorted(goal.granted)), []).append(goal)
+    for goal, answer in _answers(path, plain, {}, result):
         if goal.granted and not isinstance(answer, Proved):
             batches.setdefault(tuple(sorted(goal.granted)), []).append(goal)
         else:
