@@ -1,10 +1,10 @@
-"""Many policies and modes at once, over a few processes, with progress."""
+"""Many policies, both modes at once, with progress."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from multiprocessing import active_children, get_context
 from time import perf_counter
@@ -68,19 +68,19 @@ def run(
         policies: the policies.
         only: the invariant ids wanted.
         deadline: wall-clock time (``time.time()``) after which what is open stays undecided.
-        jobs: processes; 1 works in this one.
+        jobs: processes; 1 works in this one, more than one per mode have nothing to do.
         progress: told about every finished task.
     """
     started = perf_counter()
     tasks = [Task(policy, mode, frozenset(only), deadline) for mode in MODES for policy in policies]
     results: dict[int, list[Obligation]] = {}
     if jobs <= 1 or len(tasks) == 1:
-        cache: Cache = {}
+        cache = Cache()
         for index, task in enumerate(tasks):
             results[index] = check(task, cache)
             progress(_told(task, results[index]), len(results), len(tasks))
     else:
-        _in_parallel(tasks, jobs, results, progress)
+        _side_by_side(tasks, results, progress)
     ordered = [obligation for index in range(len(tasks)) for obligation in results[index]]
     order = {policy.name: position for position, policy in enumerate(policies)}
     ordered.sort(key=lambda o: order[o.policy])
@@ -97,42 +97,32 @@ def _told(task: Task, obligations: Sequence[Obligation]) -> str:
     )
 
 
-def _in_parallel(
-    tasks: Sequence[Task], jobs: int, results: dict[int, list[Obligation]], progress: Progress
+def _side_by_side(
+    tasks: Sequence[Task], results: dict[int, list[Obligation]], progress: Progress
 ) -> None:
-    """One process per lane; a lane keeps to one mode while it can, as policies share bodies."""
+    """One process per mode, which takes its policies in order, as in one process for both.
+
+    What a policy leaves behind (``Cache``) serves the next, so which assumptions a proof names may
+    depend on the policies before it: these must not depend on how fast a machine is.
+    """
     fork = get_context("fork")
-    lanes = [ProcessPoolExecutor(1, fork, initializer=just_end) for _ in range(jobs)]
-    left = list(range(len(tasks)))
-    running: dict[Future[list[Obligation]], tuple[int, int]] = {}
-
-    def go_on(lane: int) -> None:
-        if left:
-            mode = MODES[lane % len(MODES)]
-            index = next((i for i in left if tasks[i].mode == mode), left[-1])
-            left.remove(index)
-            running[lanes[lane].submit(_check, tasks[index])] = index, lane
-
+    lanes = {mode: ProcessPoolExecutor(1, fork, initializer=just_end) for mode in MODES}
+    running = {lanes[task.mode].submit(_check, task): at for at, task in enumerate(tasks)}
     try:
-        for lane in range(jobs):
-            go_on(lane)
-        while running:
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                index, lane = running.pop(future)
-                results[index] = future.result()
-                go_on(lane)
-                progress(_told(tasks[index], results[index]), len(results), len(tasks))
+        for future in as_completed(running):
+            at = running[future]
+            results[at] = future.result()
+            progress(_told(tasks[at], results[at]), len(results), len(tasks))
     except BaseException:
         for process in active_children():
             process.kill()  # whatever it is doing: it keeps nothing
         raise
     finally:
-        for executor in lanes:
-            executor.shutdown()
+        for executor in lanes.values():
+            executor.shutdown(cancel_futures=True)
 
 
-_CACHE: Cache = {}
+_CACHE = Cache()
 """Per worker process: bodies that several policies share are explored once."""
 
 

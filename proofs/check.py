@@ -59,9 +59,9 @@ def check(task: Task, cache: Cache) -> list[Obligation]:
     started = perf_counter()
     induction = prove(task.policy, task.mode, lambda: task.limits, cache)
     open_goals = {name: _unproved(induction, name) for name in IDS if name in task.only}
-    traces, cost = _executions(task, induction, [n for n, why in open_goals.items() if why])
+    traces, cost = _executions(task, cache, induction, [n for n, why in open_goals.items() if why])
     if not any(open_goals.values()):
-        traces, cost, complete = _whole_passes(task, list(open_goals))
+        traces, cost, complete = _whole_passes(task, cache, list(open_goals))
         if not complete:
             open_goals = dict.fromkeys(open_goals, "whole passes were not played to the end")
     statistics = induction.statistics() + cost
@@ -98,7 +98,7 @@ def _unproved(induction: Induction, invariant: str) -> str:
 
 
 def _executions(
-    task: Task, induction: Induction, targets: Sequence[str]
+    task: Task, cache: Cache, induction: Induction, targets: Sequence[str]
 ) -> tuple[dict[str, Trace], Statistics]:
     """Replayed executions for the invariants that are not proved."""
     traces: dict[str, Trace] = {}
@@ -108,13 +108,15 @@ def _executions(
     likely = {name: tuple(induction.corners.get(name, everywhere[:1])) for name in targets}
     for corners in (likely, dict.fromkeys(targets, everywhere)):
         missing = {name: sets for name, sets in corners.items() if name not in traces}
-        found = search(Search(task.policy, task.mode, missing, deadline))
+        found = search(Search(task.policy, task.mode, missing, deadline), cache.grounds)
         cost += found.statistics
         traces |= dict(_replayed(found))
     return traces, cost
 
 
-def _whole_passes(task: Task, proved: Sequence[str]) -> tuple[dict[str, Trace], Statistics, bool]:
+def _whole_passes(
+    task: Task, cache: Cache, proved: Sequence[str]
+) -> tuple[dict[str, Trace], Statistics, bool]:
     """Play short executions of whole passes of a policy that breaks nothing.
 
     The induction runs the loop bodies; this runs the loops, the queues and the engine around them,
@@ -132,7 +134,8 @@ def _whole_passes(task: Task, proved: Sequence[str]) -> tuple[dict[str, Trace], 
                 task.deadline,
                 depths=depths,
                 lengths=WHOLE_PASS_LENGTHS,
-            )
+            ),
+            cache.grounds,
         )
         cost += found.statistics
         complete &= found.complete

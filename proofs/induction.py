@@ -16,7 +16,7 @@ from proofs.bodies import BODIES, FEATURES, run_body
 from proofs.clauses import SERVES
 from proofs.harness import Goal, Harness
 from proofs.memory import changed, memory
-from proofs.symbolic import Answer, Exploration, Limits, Path, Proved, Refuted
+from proofs.symbolic import Answer, Exploration, Ground, Grounds, Limits, Path, Proved, Refuted
 from proofs.verdict import ASYNC, Statistics
 from spec.config import Config
 from spec.logic import not_
@@ -100,9 +100,17 @@ class Induction:
         return total
 
 
-Cache = dict[tuple[str, str], list[tuple[Mapping[str, Any], frozenset[str], BodyResult]]]
-"""Results by body and mode: what the body read of its policy, the clauses it started from, and what
-came out.  Shared between rounds and between policies."""
+Results = dict[tuple[str, str], list[tuple[Mapping[str, Any], frozenset[str], BodyResult]]]
+"""By body and mode: what the body read of its policy, the clauses it started from, and what came
+out."""
+
+
+@dataclass(slots=True)
+class Cache:
+    """What rounds and policies that are checked one after the other have in common."""
+
+    results: Results = field(default_factory=dict)
+    grounds: Grounds = field(default_factory=Grounds)
 
 
 def prove(
@@ -153,13 +161,13 @@ def explore(
     cache: Cache,
 ) -> BodyResult:
     """``explore_body``, or what the cache says it comes to."""
-    known = cache.setdefault((name, mode), [])
+    known = cache.results.setdefault((name, mode), [])
     for read, start, result in known:
         alike = all(getattr(policy, field) == value for field, value in read.items())
         if alike and clauses <= start and not (start - clauses) & result.supposed:
             return result.without(start - clauses)
     noting = Noting(policy)
-    result = explore_body(name, noting.policy, mode, clauses, limits)
+    result = explore_body(name, noting.policy, mode, clauses, limits, cache.grounds[name, mode])
     if not result.incomplete:  # what a deadline cut is not worth keeping
         known.append((noting.read, clauses, result))
     return result
@@ -200,7 +208,12 @@ class Noting:
 
 
 def explore_body(
-    name: str, policy: PaddingPolicy, mode: str, clauses: Iterable[str], limits: Limits
+    name: str,
+    policy: PaddingPolicy,
+    mode: str,
+    clauses: Iterable[str],
+    limits: Limits,
+    ground: Ground | None = None,
 ) -> BodyResult:
     """Every path of one body under some clauses, every goal at its end."""
     result = BodyResult(name)
@@ -216,7 +229,7 @@ def explore_body(
 
     reasons: list[str] = []
     remembered = memory()
-    with Exploration(run, limits) as exploration:
+    with Exploration(run, limits, ground) as exploration:
         for path in exploration:
             if path.unsupported:
                 reasons += [f"{gap.where}: {gap.reason}" for gap in path.unsupported]
@@ -237,8 +250,8 @@ def _judge(path: Path[list[Goal]], config: Config, result: BodyResult) -> None:
         goals = [Goal("no-reachable-assert", "no_reachable_assert", False)]
         _goal(result, goals[0]).error = f"{type(path.error).__name__}: {path.error}"
     open_ = [goal for goal in goals if not _goal(result, goal).is_settled]
-    # Most goals need no hypothesis of their own: what is proved here rests on none.  One that needed
-    # some on an earlier path rests on them anyway, and is not tried without them again.
+    # Most goals need no hypothesis of their own: what is proved here rests on none.  One that
+    # needed some on an earlier path rests on them anyway, and is not tried without them again.
     plain: list[Goal] = []
     batches: dict[tuple[str, ...], list[Goal]] = {}
     for goal in open_:

@@ -20,7 +20,7 @@ from model.request import Request
 from proofs.play import Play, Promise
 from proofs.scenario import Arrival, RecordingWorld, Scenario
 from proofs.small_world import LARGEST, Features, SmallWorld, small_config
-from proofs.symbolic import Backend, Context, Exploration, Limits, Path, Refuted, evaluate
+from proofs.symbolic import Context, Exploration, Grounds, Limits, Path, Refuted, evaluate
 from proofs.verdict import Statistics
 from spec import assumptions as world
 from spec.config import Config
@@ -62,13 +62,16 @@ class Found:
     complete: bool = True
     """Every path within the depths was looked at."""
     statistics: Statistics = field(default_factory=Statistics)
-    backend: Backend = field(default_factory=Backend, repr=False)
-    """Z3's context of all explorations of this search."""
+    grounds: Grounds = field(default_factory=Grounds, repr=False)
+    """What its explorations have in common."""
 
 
-def search(task: Search) -> Found:
-    """Look for the smallest execution breaking each target, shallowest first."""
-    found = Found()
+def search(task: Search, grounds: Grounds | None = None) -> Found:
+    """Look for the smallest execution breaking each target, shallowest first.
+
+    ``grounds``: of earlier searches, where these are always made in the same order.
+    """
+    found = Found() if grounds is None else Found(grounds=grounds)
     for steps, requests in task.depths:
         under: dict[Features, list[str]] = {}
         for target, corners in task.corners.items():
@@ -97,7 +100,8 @@ def _at_depth(
 def _up_to(run: _Run, targets: Collection[str], found: Found) -> None:
     """The smallest breach of each target among the executions of one depth and length."""
     best: dict[str, tuple[tuple[int, ...], Scenario]] = {}
-    with Exploration(run.play, run.task.limits, found.backend) as exploration:
+    alike = "executions", run.task.mode, run.longest  # the inputs are declared alike
+    with Exploration(run.play, run.task.limits, found.grounds[alike]) as exploration:
         for path in exploration:
             if path.unsupported:
                 found.complete = False

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seconds for the whole run; what is open then is undecided (default %(default)s)",
     )
     parser.add_argument(
-        "--jobs", metavar="N", type=int, help="processes (default: one per usable core)"
+        "--jobs", metavar="N", type=int, help="processes (default: one per core; two have work)"
     )
     parser.add_argument(
         "--baseline",

@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from proofs.symbolic import merging
-from proofs.symbolic.backend import Backend
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.context import Context
 from proofs.symbolic.errors import Abandon, Unsupported
+from proofs.symbolic.ground import Ground
 from proofs.symbolic.ints import SymInt
 from proofs.symbolic.path import Path
 from proofs.symbolic.seq import SymSeq
@@ -53,19 +53,19 @@ class Exploration(Generic[T]):
     ``complete`` turns true only when every path was visited or shown infeasible.
     A complete exploration without paths means that the assumptions contradict.
 
-    ``backend``: Z3's context, for explorations that are always made in the same order; making and
-    tearing down one for each costs more than many of them take.  By default a fresh one, so that
-    an exploration comes out the same whatever was explored before.
+    ``ground``: what is known from earlier explorations, for those that are always made in the same
+    order.  By default a fresh one, so that an exploration comes out the same whatever was explored
+    before.
     """
 
     def __init__(
         self,
         run: Callable[[Context], T],
         limits: Limits | None = None,
-        backend: Backend | None = None,
+        ground: Ground | None = None,
     ) -> None:
         self._run = run
-        self._context = Context(limits or Limits(), backend)
+        self._context = Context(limits or Limits(), ground)
         self._iterator = self._paths()
         self._finished = False
         self._statistics = Statistics()

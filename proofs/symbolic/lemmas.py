@@ -14,16 +14,18 @@ from proofs.symbolic.bools import SymBool
 from proofs.symbolic.knowledge import Knowledge, Names
 from proofs.symbolic.premises import Premise
 
+Proved = dict[int, list[tuple[SymBool, ...]]]
+"""Index of a conclusion → premises that imply it, in the order they were found."""
 Granted = Mapping[str, SymBool | bool]
 """Name → a hypothesis that is granted to a claim."""
 
 
 class Lemmas:
-    """Those of one exploration, used on its current path."""
+    """What was proved, used on the current path of an exploration."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(self, knowledge: Knowledge, proved: Proved) -> None:
         self._knowledge = knowledge
-        self._premises: dict[int, list[tuple[SymBool, ...]]] = {}
+        self._proved = proved
 
     def learn(self, premises: tuple[Premise, ...], conclusion: SymBool | bool) -> None:
         """The premises imply the conclusion, whose negation may be among them: it was refuted."""
@@ -32,11 +34,11 @@ class Lemmas:
         others = [premise for premise in premises if premise is not conclusion.negation]
         needed = tuple(premise for premise in others if type(premise) is SymBool)
         if len(needed) == len(others):  # a premise that is false holds on no path
-            self._premises.setdefault(conclusion.index, []).append(needed)
+            self._proved.setdefault(conclusion.index, []).append(needed)
 
     def names(self, conclusion: SymBool, granted: Granted | None = None) -> Names | None:
         """The assumptions from which the conclusion follows here, if a lemma says that it does."""
-        known = self._premises.get(conclusion.index)
+        known = self._proved.get(conclusion.index)
         if known is None:
             return None
         named = {f.index: name for name, f in (granted or {}).items() if type(f) is SymBool}

@@ -43,6 +43,10 @@ class Premises:
             self._names[key] = name
         return is_new, guard
 
+    def in_force(self) -> frozenset[int]:
+        """The indices of all that are."""
+        return frozenset(self._names)
+
     def withdraw(self, premises: Iterable[Premise]) -> None:
         """These are no longer in force."""
         for premise in premises:

@@ -16,7 +16,7 @@ import z3
 from z3 import z3core
 
 from proofs.symbolic.atoms import Atom, Product, Valuation, Variable
-from proofs.symbolic.backend import SAT, UNSAT, Ast, Backend, Model
+from proofs.symbolic.backend import SAT, UNSAT, Ast, Model
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.exact import multiplied, pinned
 from proofs.symbolic.lowering import Lowering
@@ -53,29 +53,42 @@ class Unknown:
 
 
 Outcome = Sat | Unsat | Unknown
+Found = dict[frozenset[int], Valuation]
+"""Premises, by index → inputs under which all of them hold."""
 
 
 @dataclass(slots=True)
 class Frame:
-    """What one `push` added; ``premises`` lists first mentions only."""
+    """What one `push` added; ``premises`` lists first mentions only.
+
+    Z3 is told of a frame when it is next asked something: many paths end without a question.
+    """
 
     asserted: list[Ast] = field(default_factory=list)
     formulas: list[SymBool] = field(default_factory=list)
     atoms: list[Atom] = field(default_factory=list)
     premises: list[Premise] = field(default_factory=list)
+    added: int = 0
 
 
 class Solver:
     """A stack of frames over one Z3 solver."""
 
-    def __init__(self, query_ms: int, backend: Backend) -> None:
+    def __init__(self, query_ms: int, lowering: Lowering, found: Found) -> None:
         self.query_ms = query_ms
         self.queries = 0
         self.seconds = 0.0
-        self._backend = backend
-        self._lowering = Lowering(self._backend)
+        self._backend = lowering.z3
+        self._lowering = lowering
+        self._found = found
+        self._added = 0
+        """Formulas in force that are no premises."""
         self._solver = self._new_solver("QF_LIA", rlimit=EFFORT, ctrl_c=False)
         self._frames = [Frame()]
+        self._told = 1
+        """Frames that Z3 knows to be open, its base included."""
+        self._stated = 0
+        """Assertions of the last of them that it knows."""
         self._present: set[Atom] = set()
         self._products: list[Product] = []
         self._premises = Premises(self._backend)
@@ -104,9 +117,6 @@ class Solver:
 
     def push(self) -> None:
         """Open a frame."""
-        started = perf_counter()
-        z3core.Z3_solver_push(self._backend.ref, self._solver.solver)
-        self.seconds += perf_counter() - started
         self._frames.append(Frame())
 
     def pop_to(self, depth: int) -> None:
@@ -114,14 +124,18 @@ class Solver:
         count = self.depth - depth
         if count <= 0:
             return
-        started = perf_counter()
-        z3core.Z3_solver_pop(self._backend.ref, self._solver.solver, count)
-        self.seconds += perf_counter() - started
         for gone in (self._frames.pop() for _ in range(count)):
+            self._added -= gone.added
             self._present.difference_update(gone.atoms)
             self._premises.withdraw(gone.premises)
             while self._products and self._products[-1] not in self._present:
                 self._products.pop()
+        known = self._told - len(self._frames)
+        if known > 0:
+            started = perf_counter()
+            z3core.Z3_solver_pop(self._backend.ref, self._solver.solver, known)
+            self.seconds += perf_counter() - started
+            self._told, self._stated = len(self._frames), len(self._frames[-1].asserted)
 
     def suppose(self, formula: SymBool | bool, name: str | None = None) -> None:
         """Assert a premise in the top frame: what is refuted says whether it took this one."""
@@ -134,6 +148,8 @@ class Solver:
     def add(self, formula: SymBool | bool) -> None:
         """Assert a formula in the top frame; no core will name it."""
         if formula is not True:
+            self._frames[-1].added += 1
+            self._added += 1
             self._assert(formula)
 
     def _assert(self, formula: SymBool | bool, guard: Ast | None = None) -> None:
@@ -155,11 +171,18 @@ class Solver:
             ast = self._backend.any(())
         asts.append(ast if guard is None else self._backend.implies(guard, ast))
         frame.asserted += asts
+
+    def _tell(self) -> None:
+        """Tell Z3 what was pushed and asserted since it was asked last."""
         ref, handle = self._backend.ref, self._solver.solver
-        started = perf_counter()
-        for ast in asts:
-            z3core.Z3_solver_assert(ref, handle, ast)
-        self.seconds += perf_counter() - started
+        for number in range(self._told - 1, len(self._frames)):
+            if number == self._told:
+                z3core.Z3_solver_push(ref, handle)
+                self._told, self._stated = number + 1, 0
+            asserted = self._frames[number].asserted
+            for ast in asserted[self._stated :]:
+                z3core.Z3_solver_assert(ref, handle, ast)
+            self._stated = len(asserted)
 
     def _relations(self, product: Product) -> list[Ast]:
         """Lemmas about a new product and each one already there."""
@@ -174,12 +197,16 @@ class Solver:
 
     def check(self) -> Outcome:
         """Whether all frames together are satisfiable."""
+        asked = None if self._added else self._premises.in_force()
+        if asked in self._found:
+            return Sat(self._found[asked])
         self.queries += 1
         started = perf_counter()
-        try:
-            return self._check_linear()
-        finally:
-            self.seconds += perf_counter() - started
+        outcome = self._check_linear()
+        self.seconds += perf_counter() - started
+        if asked is not None and isinstance(outcome, Sat):
+            self._found[asked] = outcome.at
+        return outcome
 
     def check_with(
         self,
@@ -217,6 +244,7 @@ class Solver:
         return outcome
 
     def _check_linear(self) -> Outcome:
+        self._tell()
         verdict = self._ask(self._solver)
         if verdict is None:  # the effort was not enough: start the clock
             self._solver.set(rlimit=0, timeout=self.query_ms, ctrl_c=True)

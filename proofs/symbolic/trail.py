@@ -16,13 +16,12 @@ from types import FrameType
 from typing import NoReturn
 
 from proofs.symbolic.atoms import INF, Valuation, Variable
-from proofs.symbolic.backend import Backend
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.errors import Abandon, NondeterminismError, Unsupported
+from proofs.symbolic.ground import Ground
 from proofs.symbolic.ints import SymInt
 from proofs.symbolic.knowledge import Knowledge
 from proofs.symbolic.lemmas import Lemmas
-from proofs.symbolic.pool import Pool
 from proofs.symbolic.solver import Sat, Solver, Unsat
 
 ACTIVE: ContextVar[Trail | None] = ContextVar("ACTIVE", default=None)
@@ -78,13 +77,14 @@ class Decision:
 class Trail:
     """One run after another; see `Exploration` for the life cycle."""
 
-    def __init__(self, limits: Limits, backend: Backend | None = None) -> None:
+    def __init__(self, limits: Limits, ground: Ground | None = None) -> None:
         self.limits = limits
         self._deadline = INF
-        self.pool = Pool(self.decide, self.unsupported)
-        self.solver = Solver(limits.query_ms, backend or Backend())
+        ground = ground or Ground()
+        self.pool = ground.serve(self.decide, self.unsupported)
+        self.solver = Solver(limits.query_ms, ground.lowering, ground.found)
         self.knowledge = Knowledge()
-        self.lemmas = Lemmas(self.knowledge)
+        self.lemmas = Lemmas(self.knowledge, ground.proved)
         self.at = Valuation()
         self.decisions: list[Decision] = []
         self.declared: dict[str, Variable] = {}

@@ -33,7 +33,7 @@ from model.policies import POLICIES, RECOMMENDED  # noqa: E402
 from proofs.bodies import BODIES as EVERY_BODY  # noqa: E402
 from proofs.check import Task, check  # noqa: E402
 from proofs.clauses import SERVES  # noqa: E402
-from proofs.induction import Cache, explore, prove  # noqa: E402
+from proofs.induction import Cache, Results, explore, prove  # noqa: E402
 from proofs.replay import NotReproduced, replay  # noqa: E402
 from proofs.scenario import Scenario  # noqa: E402
 from proofs.symbolic import Limits  # noqa: E402
@@ -66,10 +66,10 @@ BODIES = (
 assert set(BODIES) == set(EVERY_BODY), "a body is missing in BODIES"
 
 
-def bodies_by_function() -> tuple[dict[str, set[str]], Cache]:
+def bodies_by_function() -> tuple[dict[str, set[str]], Results]:
     """Code name → the bodies that run it, found by running them; and what they prove unmutated."""
     callers: dict[str, set[str]] = {}
-    cache: Cache = {}
+    cache = Cache()
     for body in BODIES:
         seen: set[str] = set()
 
@@ -85,7 +85,7 @@ def bodies_by_function() -> tuple[dict[str, set[str]], Cache]:
                 sys.setprofile(None)
         for name in seen:
             callers.setdefault(name, set()).add(body)
-    return callers, cache
+    return callers, cache.results
 
 
 LONGEST = 300
@@ -98,13 +98,15 @@ def _no_end(*_: object) -> None:
 
 def broken_executions() -> list[Trace]:
     """An execution for each cell of the table of known bugs, as it is told unmutated."""
-    cache: Cache = {}
+    cache = Cache()
     tasks = [Task(policy, mode) for mode in MODES for policy in POLICIES.values()]
     traces = [obligation.trace for task in tasks for obligation in check(task, cache)]
     return [trace for trace in traces if trace is not None]
 
 
-def fate(mutant: Mutant, bodies: Collection[str], cache: Cache, executions: Sequence[Trace]) -> str:
+def fate(
+    mutant: Mutant, bodies: Collection[str], proved: Results, executions: Sequence[Trace]
+) -> str:
     """What is said of one mutant: the first thing that is not as it was, or ``survived``.
 
     Runs in a process of its own: the function is changed in place.
@@ -112,7 +114,7 @@ def fate(mutant: Mutant, bodies: Collection[str], cache: Cache, executions: Sequ
     Args:
         mutant: the change.
         bodies: those that run the changed function.
-        cache: what the other bodies prove is still true.
+        proved: what the other bodies prove is still true.
         executions: what a mutant of a record or of a promise must still tell as a breach.
     """
     # Again every second: a run of the model takes the first for an exception of its own.
@@ -133,14 +135,13 @@ def fate(mutant: Mutant, bodies: Collection[str], cache: Cache, executions: Sequ
             told = _told_otherwise(executions) or _failing_test()
             if told:
                 return told
-        for key in [key for key in cache if key[0] in bodies]:
-            del cache[key]
+        cache = Cache({key: known for key, known in proved.items() if key[0] not in bodies})
         return _first_failure([body for body in BODIES if body in bodies], cache) or "survived"
     except Exception as error:
         return f"crashed: {type(error).__name__}: {error}"
 
 
-def _fate(work: tuple[Mutant, Collection[str], Cache, Sequence[Trace]]) -> str:
+def _fate(work: tuple[Mutant, Collection[str], Results, Sequence[Trace]]) -> str:
     return fate(*work)
 
 
@@ -304,9 +305,9 @@ def main() -> int:
         return 0
     survivors = 0
     signal.signal(signal.SIGALRM, _no_end)
-    callers, cache = bodies_by_function()
+    callers, proved = bodies_by_function()
     executions = broken_executions() if any(m.is_of_record for m in chosen) else []
-    work = [(m, callers.get(m.function, set()), cache, executions) for m in chosen]
+    work = [(m, callers.get(m.function, set()), proved, executions) for m in chosen]
     with get_context("fork").Pool(arguments.jobs, maxtasksperchild=1) as pool:
         for mutant, result in zip(chosen, pool.imap(_fate, work), strict=True):
             reason = EQUIVALENT.get(mutant.name)

@@ -11,6 +11,7 @@ from model.policies import POLICIES, RECOMMENDED
 from proofs.campaign import Outcome
 from proofs.check import Task, check
 from proofs.commands.table import markdown
+from proofs.induction import Cache
 from proofs.known import BROKEN
 from proofs.replay import replay
 from proofs.report.verdicts_text import policy_cells
@@ -79,6 +80,6 @@ def test_proofs_name_what_they_rest_on(whole_check: Outcome) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_no_time_left_is_undecided_not_proved(mode: str) -> None:
-    results = check(Task(RECOMMENDED, mode, frozenset(IDS), deadline=0.0), {})
+    results = check(Task(RECOMMENDED, mode, frozenset(IDS), deadline=0.0), Cache())
     assert {o.verdict for o in results} == {UNDECIDED}
     assert all("time limit" in o.reason for o in results)

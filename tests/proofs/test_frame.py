@@ -93,13 +93,13 @@ def test_a_scheduler_may_not_preempt_whom_it_did_not_choose(
 
 
 def test_a_body_is_shared_by_policies_that_agree_on_what_it_read() -> None:
-    cache: Cache = {}
+    cache = Cache()
     limits = Limits()
     one = explore("running-pass", RECOMMENDED, ASYNC, frozenset(SERVES), limits, cache)
     unread = replace(RECOMMENDED, name="other", threshold_aware=False)
     other = explore("running-pass", unread, ASYNC, frozenset(SERVES), limits, cache)
     assert other.goals == one.goals
-    assert len(cache["running-pass", ASYNC]) == 1
+    assert len(cache.results["running-pass", ASYNC]) == 1
     read = replace(RECOMMENDED, clamps_running=True)
     explore("running-pass", read, ASYNC, frozenset(SERVES), limits, cache)
-    assert len(cache["running-pass", ASYNC]) == 2
+    assert len(cache.results["running-pass", ASYNC]) == 2

@@ -50,7 +50,7 @@ def seconds(what: Callable[[], bool]) -> str:
 def by_prover(policy: PaddingPolicy) -> str:
     invariant, modes = next(iter(BROKEN[policy.name].items()))
     task = Task(policy, modes[-1], frozenset({invariant}))
-    return seconds(lambda: check(task, {})[0].verdict == VIOLATED)
+    return seconds(lambda: check(task, Cache())[0].verdict == VIOLATED)
 
 
 def by_random(policy: PaddingPolicy) -> str:
@@ -116,7 +116,7 @@ def main() -> None:
     name = RECOMMENDED.name
     more = f"{found} ({result.num_steps:,} steps, {pace})"
     hypothesis, crosshair = by_hypothesis(RECOMMENDED), by_crosshair(RECOMMENDED)
-    verdicts = {o.verdict for mode in MODES for o in check(Task(RECOMMENDED, mode), {})}
+    verdicts = {o.verdict for mode in MODES for o in check(Task(RECOMMENDED, mode), Cache())}
     print(f"| {name} | {', '.join(verdicts)} | {more} | {hypothesis} | {crosshair} |")
 
 

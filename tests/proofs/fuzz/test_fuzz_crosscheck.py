@@ -15,6 +15,7 @@ from proofs.fuzz.again import run_again
 from proofs.fuzz.campaign import Limits, fuzz
 from proofs.fuzz.driver import Goal
 from proofs.fuzz.execution import BY_CATALOGUE
+from proofs.induction import Cache
 from proofs.known import BROKEN
 from proofs.scenario import Scenario
 from proofs.verdict import ASYNC, MODES, SYNC, VIOLATED
@@ -88,7 +89,7 @@ def test_what_breaks_an_unlisted_policy_the_prover_refutes(
     assert shrunk is not None and shrunk.failure is not None, "a guard nothing depends on"
     failure = shrunk.failure
     mode = ASYNC if failure.scenario.config.async_scheduling else SYNC
-    (verdict,) = check(Task(policy, mode, frozenset({failure.invariant})), {})
+    (verdict,) = check(Task(policy, mode, frozenset({failure.invariant})), Cache())
     assert verdict.verdict == VIOLATED, f"{failure.invariant} ({mode}): {failure.sentence}"
 
 

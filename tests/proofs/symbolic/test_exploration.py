@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proofs.symbolic import (
-    Backend,
     Context,
     Exploration,
+    Ground,
     Limits,
     NondeterminismError,
     Path,
@@ -429,6 +429,6 @@ def test_truth_outside_a_run_is_an_error() -> None:
 
 
 def test_unsat_is_an_outcome() -> None:
-    solver = Solver(1000, Backend())
+    solver = Solver(1000, Ground().lowering, {})
     solver.add(False)
     assert solver.check() == Unsat(frozenset())
