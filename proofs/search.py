@@ -100,8 +100,8 @@ def _at_depth(
 def _up_to(run: _Run, targets: Collection[str], found: Found) -> None:
     """The smallest breach of each target among the executions of one depth and length."""
     best: dict[str, tuple[tuple[int, ...], Scenario]] = {}
-    alike = "executions", run.task.mode, run.longest  # the inputs are declared alike
-    with Exploration(run.play, run.task.limits, found.grounds[alike]) as exploration:
+    ground = found.grounds["executions", run.task.mode]
+    with Exploration(run.play, run.task.limits, ground) as exploration:
         for path in exploration:
             if path.unsupported:
                 found.complete = False

@@ -8,7 +8,7 @@ knobs, the pool and the step are sealed (``sealed``), so a loop cannot be otherw
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -40,17 +40,18 @@ KEPT_BY_A_PREEMPTION = tuple(
     slot for slot in Request.__slots__ if f"request.{slot}" not in PREEMPTION
 )
 _kept_by_a_preemption = behind_the_seal(*KEPT_BY_A_PREEMPTION)
-_step_fields = behind_the_seal(*(name for name in Step.__slots__ if name != "index"))
+CONTAINERS = tuple(field.name for field in fields(Step) if field.default_factory is not MISSING)
+_step_fields = behind_the_seal(
+    *(name for name in Step.__slots__ if name != "index" and name not in CONTAINERS)
+)
+_step_containers = behind_the_seal(*CONTAINERS)
 QUEUES = frozenset({"running", "waiting", "kv_holding_waiting", "_finished"})
 """What a step moves of the scheduler itself."""
 
 
 def _of_step(step: Step) -> tuple[Any, ...]:
     """All that the bodies left of a step: a loop only moves its index."""
-    return tuple(
-        list(value) if isinstance(value, (dict, list, set)) else value
-        for value in _step_fields(step)
-    )
+    return _step_fields(step), [list(each) for each in _step_containers(step)]
 
 
 def sealed(seal: Seal, request: Request) -> Request:

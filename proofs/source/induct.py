@@ -28,6 +28,8 @@ from proofs.source.witness import disagreement
 from proofs.symbolic import (
     Answer,
     Exploration,
+    Ground,
+    Grounds,
     Limits,
     NondeterminismError,
     Path,
@@ -58,7 +60,7 @@ def check_mode(
         scope: what a proof covers, in words.
         inductive: whether the tasks make up the whole loop, so that clauses must be kept.
     """
-    tasks = list(tasks)
+    tasks, grounds = list(tasks), Grounds()
     statistics = Statistics()
     everything = frozenset(SERVES) - UNJUDGED
     kept = everything
@@ -68,7 +70,7 @@ def check_mode(
         # A broken clause makes the round void, which is the cheaper the sooner it shows: what broke
         # one before comes first.
         for task in sorted(tasks, key=lambda task: task.name not in breakers):
-            explore(loaded, task, kept, limits, outcome)
+            explore(loaded, task, kept, limits, outcome, grounds[0])
             if outcome.is_void:
                 breakers.add(task.name)
                 break
@@ -91,7 +93,12 @@ def check_mode(
 
 
 def explore(
-    loaded: Loaded, task: Task, kept: frozenset[str], limits: Limits, outcome: Outcome
+    loaded: Loaded,
+    task: Task,
+    kept: frozenset[str],
+    limits: Limits,
+    outcome: Outcome,
+    ground: Ground | None = None,
 ) -> None:
     """All paths of one task."""
     host = loaded.host
@@ -107,7 +114,7 @@ def explore(
             return goals
 
     try:
-        with Exploration(run, limits) as exploration:
+        with Exploration(run, limits, ground) as exploration:
             for path in exploration:
                 _judge(loaded, task, path, built[0] if built else None, outcome)
                 if outcome.counts and not path.unsupported:
@@ -190,8 +197,9 @@ def _answers(
 ) -> list[Answer]:
     """What the solver says of each goal, in as few queries as that takes.
 
-    Most goals need none of the hypotheses they are granted: all are asked without them first.  What
-    is left is asked again, together with those that share their hypotheses.
+    Most goals need none of the hypotheses they are granted: they are asked without them first, but
+    where their invariant rests on some already.  What is left is asked again, together with those
+    that share their hypotheses.
 
     ``used``: invariant → the assumptions it rests on already; only others are worth avoiding.
     """
@@ -201,8 +209,17 @@ def _answers(
         return assumption not in free and not assumption.startswith(CLAUSE)
 
     named = {str(index): goal for index, goal in enumerate(goals)}
-    answers = path.prove_each({name: goal.formula for name, goal in named.items()}, {}, dear)
-    again = {n: g for n, g in named.items() if g.granted and not isinstance(answers[n], Proved)}
+    plain = {
+        name: goal.formula
+        for name, goal in named.items()
+        if goal.granted.keys().isdisjoint(used.get(goal.invariant, ()))
+    }
+    answers = path.prove_each(plain, {}, dear)
+    again = {
+        name: goal
+        for name, goal in named.items()
+        if name not in plain or (goal.granted and not isinstance(answers[name], Proved))
+    }
     for granted, group in _grouped(again):
         answers |= path.prove_each({n: named[n].formula for n in group}, granted, dear)
     return [answers[name] for name in named]

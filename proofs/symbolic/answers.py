@@ -58,11 +58,12 @@ def evaluate(value: Any, model: Mapping[str, int]) -> Any:
     """
     kind = type(value)
     if kind is SymInt or kind is SymBool:
-        at = Valuation()
-        for name, number in model.items():
-            variable = value.pool.variables.get(name)
-            if variable is not None:
-                at[variable] = int(number)
+
+        def look_up(variable: Variable) -> int | None:
+            number = model.get(variable.name)
+            return None if number is None else int(number)
+
+        at = Valuation(look_up)
         return at.integer(value) if kind is SymInt else value.holds_at(at)
     if kind is SymSeq:
         return value.concrete(evaluate(value.length, model), evaluate(value.element, model))

@@ -23,13 +23,12 @@ Formula = SymBool | bool
 
 
 class Pool:
-    """All symbolic values of one exploration."""
+    """All symbolic values of one exploration, or of several that share a ground."""
 
     def __init__(
         self, decide: Callable[[SymBool], bool], refuse: Callable[[str], NoReturn]
     ) -> None:
         self.decide, self.refuse = decide, refuse
-        self.variables: dict[str, Variable] = {}
         self._atoms: dict[object, Atom] = {}
         self._terms: dict[object, SymInt] = {}
         self._formulas: dict[object, SymBool] = {}
@@ -38,16 +37,13 @@ class Pool:
     # -- interning -------------------------------------------------------------------
 
     def variable(self, name: str, lo: Bound, hi: Bound, is_flag: bool) -> Variable:
-        """The variable of that name; declaring it differently is an error."""
-        known = self.variables.get(name)
-        if known is None:
-            if lo > hi:
-                raise ValueError(f"empty range {lo}..{hi} for {name!r}")
-            known = self.variables[name] = Variable(name, lo, hi, is_flag)
-            self.atom(("variable", name), lambda: known)
-        elif (known.lo, known.hi, known.is_flag) != (lo, hi, is_flag):
-            raise ValueError(f"{name!r} was declared before with another type or range")
-        return known
+        """The variable of that name, range and type."""
+        if lo > hi:
+            raise ValueError(f"empty range {lo}..{hi} for {name!r}")
+        key = ("variable", name, lo, hi, is_flag)
+        atom = self.atom(key, lambda: Variable(name, lo, hi, is_flag))
+        assert isinstance(atom, Variable)
+        return atom
 
     def atom(self, key: object, make: Callable[[], Atom]) -> Atom:
         """The atom of that key, made on first use."""

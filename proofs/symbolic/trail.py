@@ -108,7 +108,9 @@ class Trail:
 
     def declare(self, name: str, lo: float, hi: float, is_flag: bool) -> SymInt:
         """The input of that name as a term."""
-        variable = self.declared[name] = self.pool.variable(name, lo, hi, is_flag)
+        variable = self.pool.variable(name, lo, hi, is_flag)
+        if self.declared.setdefault(name, variable) is not variable:
+            raise ValueError(f"{name!r} was declared before with another type or range")
         return variable.term
 
     def decide(self, condition: SymBool) -> bool:

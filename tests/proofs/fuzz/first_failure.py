@@ -28,6 +28,7 @@ from proofs.fuzz.campaign import Limits, fuzz  # noqa: E402
 from proofs.fuzz.driver import Goal, random_run  # noqa: E402
 from proofs.fuzz.machine import hunt  # noqa: E402
 from proofs.fuzz.profiles import CI  # noqa: E402
+from proofs.induction import Cache  # noqa: E402
 from proofs.known import BROKEN  # noqa: E402
 from proofs.verdict import MODES, VIOLATED  # noqa: E402
 
