@@ -26,7 +26,7 @@ from proofs.source.scenarios import CROWDS, Shape, Task, crowds, shapes
 from proofs.source.sides import Side, counted_differently, left, look, scheduled_differently
 from proofs.source.telling import in_words, known_config, worded
 from proofs.source.words import POPULATIONS, TELLING, Subject
-from proofs.symbolic import Exploration, Limits, NondeterminismError, Path
+from proofs.symbolic import Exploration, Ground, Limits, NondeterminismError, Path
 from proofs.trace import RequestLine
 from proofs.verdict import ASYNC, MODES, PROVED, SYNC, UNDECIDED, Statistics
 from spec.logic import all_of, any_of, not_
@@ -78,9 +78,10 @@ def diff_sources(
     for mode in modes:
         if not all(mode in side.schedulers for side in sides):
             continue
+        ground = Ground()
         for shape in (*shapes(mode == ASYNC, everything), *crowds(mode == ASYNC)):
             try:
-                _explore(comparison, mode, shape, limits)
+                _explore(comparison, mode, shape, limits, ground)
             except RanOn as ran_on:
                 return _rejected(names, f"rejected: {ran_on.file}:{ran_on.line}: {RAN_ON}")
             except NondeterminismError:
@@ -95,7 +96,9 @@ def _rejected(names: tuple[str, str], why: str) -> DiffReport:
 # -- exploring -------------------------------------------------------------------------------------
 
 
-def _explore(comparison: Comparison, mode: str, shape: Shape, limits: Limits) -> None:
+def _explore(
+    comparison: Comparison, mode: str, shape: Shape, limits: Limits, ground: Ground
+) -> None:
     """All paths of one shape of state, on both texts at once."""
 
     def both(context: Any) -> tuple[Side, Side]:
@@ -107,7 +110,7 @@ def _explore(comparison: Comparison, mode: str, shape: Shape, limits: Limits) ->
         return sides[0], sides[1]
 
     task = Task(shape.name, lambda harness: [], shape.features)
-    with Exploration(both, limits) as exploration:
+    with Exploration(both, limits, ground) as exploration:
         for path in exploration:
             if path.unsupported:
                 for gap in path.unsupported:
