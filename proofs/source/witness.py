@@ -7,7 +7,6 @@ on those the text as written must raise the same or come to the same goals, numb
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
@@ -19,8 +18,6 @@ from proofs.source.host import RanOn
 from proofs.source.loader import Loaded
 from proofs.source.scenarios import Task
 from proofs.symbolic import Path
-
-Told = Iterator[tuple[str, Any]]
 
 
 def disagreement(loaded: Loaded, task: Task, path: Path[list[Goal]], kept: frozenset[str]) -> str:
@@ -38,22 +35,32 @@ def disagreement(loaded: Loaded, task: Task, path: Path[list[Goal]], kept: froze
         error = raised
     if type(error) is not type(path.error):
         return f"it raises {said(error)!r}, not {said(path.error)!r}"
-    for one, other in zip_longest(_told(path.value or []), _told(goals)):
-        if one is None or other is None or one[0] != other[0]:
-            return f"other promises are due: {one and one[0]}, {other and other[0]}"
-        if path.at_witness(one[1]) != other[1]:
-            return f"{one[0]} is {other[1]}, not {path.at_witness(one[1])}"
+    for one, other in zip_longest(path.value or [], goals):
+        if one is None or other is None or _names(one) != _names(other):
+            return f"other promises are due: {one and _named(one)}, {other and _named(other)}"
+        numbers = [path.at_witness(value) for value in _values(one)]
+        if numbers != _values(other):
+            told = zip(_names(one), numbers, _values(other), strict=True)
+            name, was, now = next(each for each in told if each[1] != each[2])
+            which = "" if name == _named(one) else f"{_named(one)}, "
+            return f"{which}{name} is {now}, not {was}"
     return ""
 
 
-def _told(goals: list[Goal]) -> Told:
-    """Everything a goal says, by name."""
-    for goal in goals:
-        name = f"{goal.name} of {goal.request}"
-        yield name, goal.formula
-        for tag, granted in goal.granted.items():
-            yield f"{name}, {tag}", granted
-        if goal.claim is not None:
-            yield f"{name}, due", goal.claim.when
-            for term, number in (*goal.claim.left.items(), *goal.claim.right.items()):
-                yield f"{name}, {term}", number
+def _named(goal: Goal) -> str:
+    return f"{goal.name} of {goal.request}"
+
+
+def _names(goal: Goal) -> tuple[str, ...]:
+    """What a goal says, by name; that it holds comes first."""
+    claim = goal.claim
+    said = () if claim is None else ("due", *claim.left, *claim.right)
+    return (_named(goal), *goal.granted, *said)
+
+
+def _values(goal: Goal) -> list[Any]:
+    """The same in numbers."""
+    values, claim = [goal.formula, *goal.granted.values()], goal.claim
+    if claim is not None:
+        values += (claim.when, *claim.left.values(), *claim.right.values())
+    return values
