@@ -102,8 +102,6 @@ class Solver:
             # Guess "true" first: most atoms are bounds that hold.  A fifth less time than guessing
             # what was true last, which is Z3's default.
             solver.set("phase_selection", 1)
-            # The older simplex: queries here are small and many, and it starts sooner.
-            solver.set("arith.solver", 2)
         for name, value in parameters.items():
             solver.set(name, value)
         return solver
