@@ -18,6 +18,7 @@ from spec.promises import (
     length_capped_ends,
     length_capped_fits,
     length_capped_only_there,
+    length_capped_or_stopped,
     no_padding_diffusion,
     no_padding_with_prefill,
     no_reachable_assert,
@@ -149,6 +150,7 @@ CATALOGUE: tuple[Invariant, ...] = (
         length_capped_fits,
         length_capped_ends,
         length_capped_only_there,
+        length_capped_or_stopped,
     ),
     *_entry(
         "placeholder-accounting",

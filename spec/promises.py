@@ -236,6 +236,16 @@ def length_capped_only_there(b: Booking) -> Claim:
     )
 
 
+def length_capped_or_stopped(b: Booking) -> Claim:
+    """The output of a step ends a request by its stop token or by its length, and not otherwise."""
+    return Claim(
+        {"finished": ite(b.is_finished, 1, 0)},
+        "==",
+        {"stopped or length-capped": ite(any_of(b.is_stopped, b.is_length_capped), 1, 0)},
+        when=b.num_due_tokens >= 0,
+    )
+
+
 def placeholders_balance(r: RequestState) -> Claim:
     """The optimistic count is the verified tokens plus the rows in flight: C = N - s + H."""
     return Claim(

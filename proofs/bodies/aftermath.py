@@ -76,7 +76,7 @@ def must_charge(h: Harness, scheduled: bool, *moved: str) -> None:
         rows_are_charged=step.token_budget == frame.before("step.token_budget") - rows,
         inputs_are_charged=step.input_budget == frame.before("step.input_budget") - inputs,
     )
-    h.must_leave(*moved, *CHARGED, *FLAGS, BLOCKS)
+    h.must_leave(*moved, *CHARGED, *FLAGS)
     h.must_be("placeholder-accounting", nothing_is_sampled_yet=not (h.sampled or h.proposed))
 
 

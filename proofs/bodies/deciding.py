@@ -116,7 +116,9 @@ def running(h: Harness) -> None:
         moved = (*moved, "step.index")
     if request.status is not RequestStatus.RUNNING:
         moved = (*PREEMPTION, "step.index")
-    elif not scheduled:
+    elif scheduled:
+        moved = (*moved, BLOCKS)
+    else:
         kept = request.num_spec_tokens == drafts
         h.must_be("rows-match-drafts", drafts_kept_for_later=kept)
     must_charge(h, scheduled, *moved)
@@ -154,21 +156,26 @@ def waiting(h: Harness) -> None:
     admitted = outcome is SCHEDULED
     told_once = h.decided == 1 and outcome is h.told.outcome
     h.must_be("progress", outcome_is_told=told_once)
-    must_charge(h, admitted, "request.status", "request.num_computed_tokens")
+    takes = outcome in (SCHEDULED, LOADING)
+    loaded = loading and not takes and request.status is not status
+    becomes = fields_of("request", "status num_computed_tokens")
+    must_charge(h, admitted, *(becomes if takes or loaded else ()), *((BLOCKS,) if takes else ()))
     now = request.num_computed_tokens
+    if takes:
+        due = RequestStatus.RUNNING if admitted else statuses[0]
+        h.must_be("request-conservation", who_gets_rows_runs=request.status is due)
     if outcome is LOADING:
         kept = all_of(now == h.found, counted == 0)  # what is there is not loaded again
         h.must_be("async-load-idle", only_what_loads_is_awaited=h.offers_load)
         needed = max(ceil_div(now, h.config.block_size), h.frame.before(BLOCKS))
         h.must_be("block-accounting", no_block_to_spare_for_a_load=request.num_blocks <= needed)
         h.goals.append(Goal("async-load-idle", "load-is-remembered", kept))
-    elif not admitted:
-        kept = any_of(now == had, now == counted)
-        h.goals.append(Goal("progress", "computed-is-kept", kept))
-    if loading and request.status in statuses[1:]:
+    if loaded:
         resumes = request.num_preemptions > 0
         told = (request.status is RequestStatus.PREEMPTED) == resumes
+        told = all_of(told, request.status in statuses[1:], now == counted)
         h.must_be("request-conservation", a_loaded_request_is_new_or_resumed=told)
+        h.must_be("async-load-idle", a_load_ends_when_it_is_done=not_(h.still_loading))
     counted = counted + ite(counted == 0, h.found, 0)
     must_flag(h, step, before, scheduled=False)
     slots_taken = num_running + h.num_streaming + int(admitted)

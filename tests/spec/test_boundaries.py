@@ -156,6 +156,13 @@ BOUNDARIES: dict[str, tuple[tuple[bool, Any], ...]] = {
         (False, replace(ENDED, num_tokens=31, num_output_tokens=19)),
         (True, replace(BOOKED, num_tokens=31)),
     ),
+    "length_capped_or_stopped": (
+        (True, replace(BOOKED, num_due_tokens=1)),
+        (True, replace(ENDED, num_due_tokens=1)),
+        (True, replace(BOOKED, num_due_tokens=1, is_finished=True, is_stopped=True)),
+        (False, replace(BOOKED, num_due_tokens=0, is_finished=True)),
+        (True, replace(BOOKED, num_due_tokens=-1, is_finished=True)),
+    ),
     "placeholders_balance": (
         (False, replace(STATE, num_computed_tokens=24)),
         (True, replace(STATE, num_computed_tokens=22, is_decode=False)),

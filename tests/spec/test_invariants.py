@@ -90,6 +90,10 @@ BROKEN: dict[str, tuple[Any, str]] = {
         replace(DECODE, from_waiting=True, outcome=SKIPPED),
         "passed over = 1 != 0",
     ),
+    "length_capped_or_stopped": (
+        replace(BOOKED, num_due_tokens=1, is_finished=True),
+        "finished = 1 != 0 = stopped or length-capped",
+    ),
     "length_capped_only_there": (
         replace(BOOKED, is_finished=True, is_length_capped=True),
         "at the boundary = 0 < 1",
