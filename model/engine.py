@@ -17,6 +17,7 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Scheduled, SchedulerOutput
 from spec.config import Config
+from spec.logic import any_of, size
 from spec.records import PoolState, RequestState
 
 Recorder = Callable[[Any], None]
@@ -103,7 +104,8 @@ class Engine:
     def has_unfinished_requests(self) -> bool:
         """Whether some request still waits or runs."""
         scheduler = self.scheduler
-        return bool(scheduler.running or scheduler.waiting or scheduler.kv_holding_waiting)
+        queues = scheduler.running, scheduler.waiting, scheduler.kv_holding_waiting
+        return bool(any_of(*(size(queue) > 0 for queue in queues)))
 
     def _record_step(self, output: SchedulerOutput) -> None:
         if self.record is not None:

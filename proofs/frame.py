@@ -15,14 +15,20 @@ from proofs.symbolic import SymBool, SymInt
 from spec.logic import all_of
 
 WATCHING = frozenset(
-    {"watched_by", "chosen", "index_moved", "enqueued", "told", "made_for", "as_given"}
+    {"watched_by", "chosen", "index_moved", "enqueued"}
+    | {"told", "made_for", "as_given", "begins_empty", "strange"}
 )
-"""Fields of the watcher itself (``surroundings.WatchedScheduler``)."""
+"""Fields of the watchers themselves (``surroundings``)."""
 
 
 def fields_of(name: str, fields: str) -> tuple[str, ...]:
     """``name.field`` for each of some fields."""
     return tuple(f"{name}.{field}" for field in fields.split())
+
+
+def names_of(watched: Any) -> frozenset[str]:
+    """The fields of an object."""
+    return frozenset(name for name, _ in _fields(watched))
 
 
 def keeps_order(before: Sequence[Any], after: Sequence[Any]) -> bool:

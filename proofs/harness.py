@@ -21,7 +21,7 @@ from proofs.symbolic import Context
 from spec import assumptions as world
 from spec.config import FLAGS, KNOBS, Config
 from spec.invariants import about
-from spec.logic import all_of, implies, ite, not_
+from spec.logic import all_of, implies, ite, not_, size
 from spec.promises import placeholders_not_emitted
 from spec.records import SCHEDULED, Decision, PoolState, RequestState
 
@@ -228,6 +228,9 @@ class Harness:
             self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
             self.decided += 1
             self.told = record
+            running = self.frame.watched("scheduler").running
+            free = size(running) + self.num_streaming < self.config.max_num_seqs
+            self.must_be("progress", free_seats_are_told=record.has_slot == free)
             record = replace(
                 record,
                 is_loading=self.still_loading
@@ -264,7 +267,20 @@ class Harness:
         manager = scheduler.kv_cache_manager
         held = self.held_by_others + ite(request.is_finished, 0, request.num_blocks)
         self.observe(PoolState(self.config, manager.num_free_blocks, held))
-        self.observe(request_state(scheduler, request))
+        self.observe_state(scheduler, request)
+
+    def observe_state(
+        self, scheduler: Scheduler, request: Request, granted: Mapping[str, bool] = NOTHING
+    ) -> None:
+        """``observe`` what a request has come to, which must be told as it is."""
+        record = request_state(scheduler, request)
+        queues = scheduler.running, scheduler.waiting, scheduler.kv_holding_waiting
+        held = sum(list.count(queue, request) for queue in (*queues, scheduler.finished))
+        waits = request.status in (RequestStatus.WAITING, RequestStatus.PREEMPTED)
+        idle = request.is_finished or (waits and list.count(scheduler.waiting, request) > 0)
+        told = record.num_queues == held and record.needs_no_blocks == idle
+        self.must_be("request-conservation", a_state_is_told_as_it_is=told)
+        self.observe(record, granted)
 
     def watch(self, scheduler: Scheduler, request: Request, **others: Any) -> None:
         """The model's code runs from here on: remember every field of what it may touch."""

@@ -15,7 +15,7 @@ from model.policies import PaddingPolicy
 from proofs.bodies import BODIES, FEATURES, run_body
 from proofs.clauses import SERVES
 from proofs.harness import Goal, Harness
-from proofs.memory import changed, memory
+from proofs.memory import asks_outside, changed, memory
 from proofs.symbolic import Answer, Exploration, Ground, Grounds, Limits, Path, Proved, Refuted
 from proofs.verdict import ASYNC, Statistics
 from spec.config import Config
@@ -236,6 +236,7 @@ def explore_body(
             else:
                 _judge(path, configs[0], result)
         reasons += [f"the model keeps {name}" for name in changed(remembered, memory())]
+        reasons += asks_outside()
         result.incomplete = "; ".join((*exploration.reasons, *reasons))
         result.supposed = frozenset(supposed)
         result.pruned_by = exploration.used_assumptions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from model.engine import Engine
@@ -9,8 +10,9 @@ from model.environment import Sample
 from model.request import Request
 from model.scheduler import Scheduler
 from model.step import Step
+from proofs.known_fields import strange
 from spec import assumptions as world
-from spec.logic import implies, not_
+from spec.logic import all_of, implies, not_
 
 if TYPE_CHECKING:
     from proofs.harness import Harness
@@ -78,6 +80,15 @@ class ProvedEngine(Engine):
         self.as_given = all(part is one for part, one in zip(parts, given, strict=True))
         """Its own scheduler has the knobs, the policy, the world and the recorder it was given."""
         self.scheduler, self.told = scheduler, told
+        queues = made.running, made.waiting, made.kv_holding_waiting, made.finished
+        plain = [type(queue) is list and not queue for queue in queues]
+        pipeline = self.in_flight
+        plain.append(type(pipeline) is deque and not pipeline and pipeline.maxlen is None)
+        alone = len({id(queue) for queue in queues}) == len(queues)
+        self.begins_empty = all_of(alone, *plain, made.num_waiting_for_streaming_input == 0)
+        """It was made with nothing to do, each queue a list of its own."""
+        self.strange = strange(self, made, made.kv_cache_manager)
+        """Fields it was made with that no body knows."""
         self.made_for = self.max_in_flight
         """Steps it was made to keep in flight."""
         others: Any = harness.crowd("steps in flight")

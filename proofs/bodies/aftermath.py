@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from model.engine import request_state
 from model.observation import advance
 from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
@@ -133,7 +132,7 @@ def after_decision(
     pool = PoolState(config, manager.num_free_blocks, h.held_by_others + request.num_blocks)
     h.observe(pool, granted)
     if config.async_scheduling or not scheduled:
-        h.observe(request_state(scheduler, request), granted)
+        h.observe_state(scheduler, request, granted)
 
 
 def must_flag(h: Harness, step: Step, before: tuple[bool, bool, bool], scheduled: bool) -> None:

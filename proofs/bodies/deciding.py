@@ -20,6 +20,7 @@ from proofs.clauses import StepSoFar, resting_clauses, step_clauses
 from proofs.crowds import Crowd, Name
 from proofs.frame import fields_of
 from proofs.harness import Goal, Harness
+from proofs.known_fields import strange
 from proofs.surroundings import ProvedEngine
 from spec import assumptions as world
 from spec.logic import all_of, any_of, ceil_div, ite, max, min, not_, size, total
@@ -35,6 +36,13 @@ def arrival(h: Harness) -> None:
     h.assume(world.ASKS_FOR_OUTPUT, request.max_tokens)
     scheduler = h.scheduler(request)
     engine = ProvedEngine(h, scheduler)
+    unknown = [*engine.strange, *strange(request, scheduler.begin_step())]
+    if unknown:
+        h.context.unsupported(f"the bodies know nothing of {', '.join(unknown)}")
+    h.must_be("request-conservation", an_engine_begins_empty=engine.begins_empty)
+    queues = scheduler.running, scheduler.waiting, scheduler.kv_holding_waiting
+    works = any_of(*(size(queue) > 0 for queue in queues))
+    h.must_be("progress", work_left_is_told=works == engine.has_unfinished_requests)
     h.watch(scheduler, request, engine=engine)
     engine.add_request(request)
     scheduler.must_enqueue(request)
