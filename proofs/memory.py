@@ -127,7 +127,7 @@ def _parts(value: Any) -> Iterator[Any]:
             with suppress(ValueError):  # it is empty
                 yield cell.cell_contents
     elif hasattr(value, "cache_info"):
-        yield from (value.cache_info(), value.__wrapped__)
+        yield from (value.cache_info(), value.__dict__)
     elif isinstance(value, _WRAPPERS):
         parts = "__func__", "fget", "fset", "fdel"
         yield from (getattr(value, name) for name in parts if hasattr(value, name))

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from editing import edited
 
+from model import output
 from model.engine import Engine
 from model.kv_cache import KVCacheManager
 from model.policies import RECOMMENDED
@@ -23,7 +24,8 @@ from model.scheduler import Scheduler
 from proofs.clauses import SERVES
 from proofs.induction import explore_body
 from proofs.symbolic import Limits
-from proofs.verdict import MODES
+from proofs.verdict import ASYNC, MODES
+from spec.logic import size
 
 EDITS = {
     "index moved for small victims only": (
@@ -103,6 +105,65 @@ EDITS = {
         "raise SystemExit",
         *("abort", "no_reachable_assert"),
     ),
+    "loading before the blocks are there": (
+        *(Scheduler, "_start_load", "if not self"),
+        "request.status = RequestStatus.WAITING_FOR_REMOTE_KVS\n    if not self",
+        *("waiting-pass", "request.status is left alone"),
+    ),
+    "a load called done while it runs": (
+        *(Scheduler, "try_waiting", "if not self.environment.load_finished(request):"),
+        "done = self.environment.load_finished(request)\n        self.finish_load(request)\n"
+        "        if not done:",
+        *("waiting-pass", "a-load-ends-when-it-is-done"),
+    ),
+    "a refusal that makes a resumed request new": (
+        *(Scheduler, "try_waiting", "if rows == NO_ROWS:"),
+        "if rows == NO_ROWS:\n        request.status = RequestStatus.WAITING",
+        *("waiting-pass", "request.status is left alone"),
+    ),
+    "blocks for a request that gets no rows": (
+        *(Scheduler, "try_running", "if rows == 0:"),
+        "if rows == 0:\n"
+        "        self.kv_cache_manager.allocate_slots(request, config.max_model_len)",
+        *("running-pass", "request.num_blocks is left alone"),
+    ),
+    "a seat counted too many": (
+        *(Scheduler, "_decided", "slots_taken=size(self.running)"),
+        "slots_taken=1 + size(self.running)",
+        *("waiting-pass", "free-seats-are-told"),
+    ),
+    "an end nobody asked for": (
+        *(output, "append_tokens", "request.num_output_tokens += kept"),
+        "request.num_output_tokens += kept\n    if bool(request.num_preemptions > 9):\n"
+        "        request.status = RequestStatus.FINISHED_ABORTED",
+        *("output", "length_capped_or_stopped"),
+    ),
+    "queues that are one for large engines": (
+        *(Scheduler, "__init__", "self.num_waiting_for_streaming_input = 0"),
+        "self.num_waiting_for_streaming_input = 0\n"
+        "    self.finished = self.waiting if bool(config.max_model_len > 9999) else []",
+        *("arrival", "an-engine-begins-empty"),
+    ),
+    "a pipeline that loses steps": (
+        *(Engine, "__init__", "= deque()"),
+        "= deque(maxlen=1) if bool(config.max_num_seqs > 64) else deque()",
+        *("arrival", "an-engine-begins-empty"),
+    ),
+    "a scheduler that keeps a set": (
+        *(Scheduler, "__init__", "self.num_waiting_for_streaming_input = 0"),
+        "self.num_waiting_for_streaming_input = 0\n    self.skipped = set()",
+        *("arrival", "the bodies know nothing of Scheduler.skipped"),
+    ),
+    "a loop that counts": (
+        *(Scheduler, "schedule_waiting", "index < len(queue)"),
+        "index < min(len(queue), 2500)",
+        *("whole-passes", "a loop names no number but 0 and 1"),
+    ),
+    "states that are not recorded": (
+        *(Engine, "_record_step", "if self.config.async_scheduling:"),
+        "if not self.config.async_scheduling:",
+        *("engine-runs", "what a step leaves is recorded"),
+    ),
     "waiting for a load nobody started": (
         *(Scheduler, "try_waiting", "if load_kv_async:"),
         "if load_kv_async or bool(matched > 0):",
@@ -124,3 +185,11 @@ def test_an_edit_costs_its_promise(edit: str, monkeypatch: pytest.MonkeyPatch) -
         if promise in lost:
             return
     pytest.fail(f"{promise} was not lost, but {sorted(lost)}")
+
+
+def test_work_that_is_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    forgetful = property(lambda self: bool(size(self.scheduler.running) > 0))
+    monkeypatch.setattr(Engine, "has_unfinished_requests", forgetful)
+    limits = Limits(seconds=60)
+    result = explore_body("arrival", RECOMMENDED, ASYNC, frozenset(SERVES), limits)
+    assert result.goals["work-left-is-told"].refuted

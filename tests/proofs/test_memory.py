@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,19 +14,31 @@ from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import SERVES
 from proofs.induction import explore_body
-from proofs.memory import changed, memory
+from proofs.memory import asks_outside, changed, memory
 from proofs.symbolic import Limits
 
 TEXT = """
 from collections import deque
+from functools import cache
+from itertools import count
 COUNT = 0
 SEEN, QUEUE, MEMO = set(), deque(), {}
 class Thing:
     made = 0
     held = []
 THING = Thing()
+NESTED = {"names": (set(), [])}
 def look(number, seen=[]):
     return len(seen)
+def counting():
+    held = []
+    def counts():
+        held.append(3)
+    return counts
+COUNTS = counting()
+@cache
+def remembers(number):
+    return number
 """
 ACTS = (
     "COUNT += 1",
@@ -37,6 +50,11 @@ ACTS = (
     "THING.more = 3",
     "look.__defaults__[0].append(3)",
     "NEW = 3",
+    "NESTED['names'][0].add(3)",
+    "COUNTS()",
+    "remembers(3)",
+    "remembers.held = 3",
+    "TURNS = count()",
 )
 
 
@@ -51,6 +69,38 @@ def test_what_a_module_remembers_is_seen(act: str, monkeypatch: pytest.MonkeyPat
     assert changed(before, memory("remembering"))
 
 
+def test_what_cannot_be_looked_into_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("remembering")
+    monkeypatch.setitem(sys.modules, "remembering", module)
+    exec("from itertools import count\nTURNS = count()", vars(module))
+    assert changed(memory("remembering"), memory("remembering")) == ["remembering.TURNS"]
+
+
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [
+        ("import random", "random"),
+        ("def f():\n    import os.path", "os.path"),
+        ("from time import monotonic", "time"),
+        ("def f():\n    return __import__('os')", "__import__"),
+        ("def f():\n    return open('x').read()", "open"),
+    ],
+)
+def test_what_a_module_asks_outside_is_seen(
+    text: str, used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("asking")
+    module.__file__ = str(tmp_path / "asking.py")
+    Path(module.__file__).write_text(f"from bisect import bisect\n{text}\n")
+    monkeypatch.setitem(sys.modules, "asking", module)
+    assert asks_outside("asking") == [f"asking uses {used}"]
+
+
+def test_the_model_asks_nothing_outside_and_changes_nothing() -> None:
+    assert not asks_outside()
+    assert not changed(memory(), memory())
+
+
 def test_a_body_that_remembers_is_incomplete(monkeypatch: pytest.MonkeyPatch) -> None:
     begin = Scheduler.begin_step
 
@@ -63,4 +113,4 @@ def test_a_body_that_remembers_is_incomplete(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Scheduler, "begin_step", counts)
     limits = Limits(seconds=60)
     result = explore_body("first-decision", RECOMMENDED, "async", frozenset(SERVES), limits)
-    assert "model.scheduler.Scheduler.steps_begun" in result.incomplete
+    assert "the model keeps model.scheduler.Scheduler" in result.incomplete
