@@ -68,13 +68,17 @@ def asks_outside(*packages: str) -> list[str]:
     return [
         f"{name} uses {used}"
         for name, file in files
-        if file is not None and not name.startswith(APART)
+        if file is not None
         for used in _impure(file, Path(file).stat().st_mtime_ns)
     ]
 
 
 def _modules(packages: Sequence[str]) -> list[ModuleType]:
-    return [m for n, m in sorted(sys.modules.items()) if n.partition(".")[0] in packages]
+    return [
+        module
+        for name, module in sorted(sys.modules.items())
+        if name.partition(".")[0] in packages and not name.startswith(APART)
+    ]
 
 
 def _is_imported(value: object, module: ModuleType) -> bool:
