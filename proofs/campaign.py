@@ -35,14 +35,17 @@ class Outcome:
         A cell with an expected verdict counts as proved when it is as expected: that a known bug
         is still caught is what the run has to show.
         """
-        seen = {PROVED if o.expected == o.verdict else _unexpected(o) for o in self.obligations}
+        seen = {
+            PROVED if o.expected is not None and o.as_expected else _unexpected(o)
+            for o in self.obligations
+        }
         if not seen:
             return UNDECIDED
         return next(v for v in (VIOLATED, UNDECIDED, PROVED) if v in seen)
 
     def unexpecting(self) -> Outcome:
         """The same, judged on its own: a known bug is a violation like any other."""
-        plain = tuple(replace(obligation, expected=None) for obligation in self.obligations)
+        plain = tuple(replace(o, expected=None, lost=()) for o in self.obligations)
         return replace(self, obligations=plain)
 
 

@@ -6,7 +6,7 @@ engine; found and replayed on integers it is *violated*, otherwise *undecided*, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter, time
@@ -16,7 +16,7 @@ from proofs.bodies import FEATURES
 from proofs.clauses import SERVES
 from proofs.harness import WAIVED
 from proofs.induction import Cache, Induction, prove
-from proofs.known import expected
+from proofs.known import CAUSES, expected
 from proofs.replay import NotReproduced, replay
 from proofs.search import Found, Search, search
 from proofs.symbolic import Limits
@@ -64,12 +64,14 @@ def check(task: Task, cache: Cache) -> list[Obligation]:
         traces, cost, complete = _whole_passes(task, cache, list(open_goals))
         if not complete:
             open_goals = dict.fromkeys(open_goals, "whole passes were not played to the end")
-    statistics = induction.statistics() + cost
+    lost, more = _lost(task, cache, traces)
+    statistics = induction.statistics() + cost + more
     seconds = perf_counter() - started
     share = 1 / max(len(open_goals), 1)
     return [
         replace(
             _obligation(task, induction, name, why, traces.get(name)),
+            lost=lost.get(name, ()),
             statistics=statistics.scaled(seconds, share),
             work=statistics,
         )
@@ -112,6 +114,22 @@ def _executions(
         cost += found.statistics
         traces |= dict(_replayed(found))
     return traces, cost
+
+
+def _lost(
+    task: Task, cache: Cache, violated: Collection[str]
+) -> tuple[dict[str, tuple[str, ...]], Statistics]:
+    """The known bugs behind violated cells that no execution of their own shows any more."""
+    lost: dict[str, tuple[str, ...]] = {}
+    cost = Statistics()
+    for name, causes in CAUSES.get((task.policy.name, task.mode), {}).items():
+        for features in causes if name in violated else ():
+            wanted = Search(task.policy, task.mode, {name: (features,)}, task.deadline)
+            found = search(wanted, cache.grounds)
+            cost += found.statistics
+            if name not in dict(_replayed(found)):
+                lost[name] = (*lost.get(name, ()), *sorted(features))
+    return lost, cost
 
 
 def _whole_passes(

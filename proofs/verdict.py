@@ -68,6 +68,8 @@ class Obligation:
     """The statement of a source that raises: one obligation each, so that none hides another."""
     expected: str | None = None
     """What the table of known bugs says; None where it says nothing."""
+    lost: tuple[str, ...] = ()
+    """Features of known bugs behind this cell of which no execution was found."""
     trace: Trace | None = None
     statistics: Statistics = field(default_factory=Statistics)
     """This invariant's share of the work."""
@@ -77,7 +79,7 @@ class Obligation:
     @property
     def as_expected(self) -> bool:
         """Whether the verdict is the one the table of known bugs expects."""
-        return self.expected is None or self.verdict == self.expected
+        return self.expected is None or (self.verdict == self.expected and not self.lost)
 
     def to_json(self) -> dict[str, Any]:
         """The row of the JSON document (design §6), plus what the proof used."""
@@ -89,6 +91,7 @@ class Obligation:
             "mode": self.mode,
             "verdict": self.verdict,
             "expected": self.expected,
+            **({"lost": list(self.lost)} if self.lost else {}),
             "scope": self.scope,
             **statistics,
             "assumptions": list(self.assumptions),

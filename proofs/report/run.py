@@ -43,6 +43,8 @@ class Report:
             return OPEN
         if obligation.verdict == PROVED:
             return LOST if obligation.expected == VIOLATED else PASSED
+        if obligation.lost:
+            return LOST
         if key(obligation) in self.accepted:
             return ACCEPTED
         return KNOWN if obligation.expected == VIOLATED else FAILED

@@ -191,7 +191,8 @@ def summary(report: Report) -> str:
     for o in outcome.obligations:
         if not o.as_expected:
             name = f"{o.policy} {o.invariant} {o.mode}"
-            lines.append(f"  {name}: {o.verdict}, expected {o.expected}")
+            lost = f", also with {' and '.join(o.lost)}" if o.lost else ""
+            lines.append(f"  {name}: {o.verdict}, expected {o.expected}{lost}")
     lines += [f"  accepted: {headline(report, o)}" for o in outcome.obligations if report.reason(o)]
     lines += [f"  stale entry of the baseline: {line}" for line in report.stale]
     return "\n".join(lines)

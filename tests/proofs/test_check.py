@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from model.policies import POLICIES, RECOMMENDED
+from model.policies import DROP, POLICIES, RECOMMENDED
 from proofs.campaign import Outcome
 from proofs.check import Task, check
 from proofs.commands.table import markdown
 from proofs.induction import Cache
 from proofs.known import BROKEN
 from proofs.replay import replay
-from proofs.report.verdicts_text import policy_cells
+from proofs.report.run import Report
+from proofs.report.verdicts_text import policy_cells, summary
 from proofs.scenario import Scenario
 from proofs.verdict import ASYNC, MODES, PROVED, SYNC, UNDECIDED, VIOLATED
 from spec.assumptions import ASSUMPTIONS
@@ -83,3 +85,13 @@ def test_no_time_left_is_undecided_not_proved(mode: str) -> None:
     results = check(Task(RECOMMENDED, mode, frozenset(IDS), deadline=0.0), Cache())
     assert {o.verdict for o in results} == {UNDECIDED}
     assert all("time limit" in o.reason for o in results)
+
+
+def test_a_known_bug_that_hides_behind_another_is_missed() -> None:
+    unclipped = replace(POLICIES["53812"], when_clipped=DROP)  # without the bug of #54392
+    task = Task(unclipped, ASYNC, frozenset({"rows-match-drafts"}))
+    (obligation,) = check(task, Cache())
+    assert (obligation.verdict, obligation.lost) == (VIOLATED, ("mamba",))
+    outcome = Outcome("53812", (obligation,), 0.0)
+    assert outcome.verdict == VIOLATED
+    assert "also with mamba" in summary(Report(outcome))
