@@ -15,7 +15,7 @@ from model.policies import PaddingPolicy
 from proofs.bodies import BODIES, FEATURES, run_body
 from proofs.clauses import SERVES
 from proofs.harness import Goal, Harness
-from proofs.memory import asks_outside, changed, memory
+from proofs.memory import Memory, asks_outside, changed, memory
 from proofs.symbolic import Answer, Exploration, Ground, Grounds, Limits, Path, Proved, Refuted
 from proofs.verdict import ASYNC, Statistics
 from spec.config import Config
@@ -122,10 +122,13 @@ def prove(
     """
     clauses = frozenset(SERVES)
     corners: dict[str, list[frozenset[str]]] = {}
-    rounds = 0
+    rounds, remembered = 0, memory()
     while True:
         rounds += 1
-        bodies = {name: explore(name, policy, mode, clauses, limits(), cache) for name in BODIES}
+        bodies = {
+            name: explore(name, policy, mode, clauses, limits(), cache, remembered)
+            for name in BODIES
+        }
         _note_corners(bodies, corners)
         broken = {
             goal.name
@@ -159,6 +162,7 @@ def explore(
     clauses: frozenset[str],
     limits: Limits,
     cache: Cache,
+    remembered: Memory | None = None,
 ) -> BodyResult:
     """``explore_body``, or what the cache says it comes to."""
     known = cache.results.setdefault((name, mode), [])
@@ -167,7 +171,9 @@ def explore(
         if alike and clauses <= start and not (start - clauses) & result.supposed:
             return result.without(start - clauses)
     noting = Noting(policy)
-    result = explore_body(name, noting.policy, mode, clauses, limits, cache.grounds[name, mode])
+    result = explore_body(
+        name, noting.policy, mode, clauses, limits, cache.grounds[name, mode], remembered
+    )
     if not result.incomplete:  # what a deadline cut is not worth keeping
         known.append((noting.read, clauses, result))
     return result
@@ -214,8 +220,12 @@ def explore_body(
     clauses: Iterable[str],
     limits: Limits,
     ground: Ground | None = None,
+    remembered: Memory | None = None,
 ) -> BodyResult:
-    """Every path of one body under some clauses, every goal at its end."""
+    """Every path of one body under some clauses, every goal at its end.
+
+    ``ground``: of earlier explorations of it; ``remembered``: what the model held at the start.
+    """
     result = BodyResult(name)
     configs: list[Config] = []
     supposed: set[str] = set()
@@ -228,7 +238,7 @@ def explore_body(
         return goals
 
     reasons: list[str] = []
-    remembered = memory()
+    remembered = memory() if remembered is None else remembered
     with Exploration(run, limits, ground) as exploration:
         for path in exploration:
             if path.unsupported:

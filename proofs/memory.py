@@ -126,7 +126,8 @@ def _parts(value: Any) -> Iterator[Any]:
         own = vars(value).items()
         yield from (held for name, held in list(own) if not name.startswith(("__", "_abc")))
     elif isinstance(value, FunctionType):
-        yield from (value.__defaults__, value.__kwdefaults__, value.__dict__)
+        held = value.__defaults__, value.__kwdefaults__, value.__dict__
+        yield from filter(None, held)
         for cell in value.__closure__ or ():
             with suppress(ValueError):  # it is empty
                 yield cell.cell_contents

@@ -51,8 +51,10 @@ BESIDE_WAITING = tuple(
 )
 """What the other pass is told meanwhile; after a preemption nobody waits for a turn."""
 ENDS = tuple(status for status in RequestStatus if status in FINISHED)
-CROWD = 300
-"""A pass of this many requests is played too, for loops that count."""
+CROWD = 100
+"""A pass of this many requests is played too; no loop counts (``counting``)."""
+SHORT = 300
+"""So many run when the pool is short for one of them: there the body counts its victims."""
 SIZES = {
     "max_model_len": 4096,
     "max_num_scheduled_tokens": 8192,
@@ -119,7 +121,7 @@ def all_scripts() -> Kept:
                 number = next(serial)
                 beside = BESIDE_WAITING[number % len(BESIDE_WAITING)] if number % 3 else ()
                 yield from _script(config, number, beside, waiting, num_holding)
-        for victims in (1, 2, 3, 4, 5, CROWD // 2):
+        for victims in (1, 2, 3, 4, 5, SHORT // 2):
             yield from _shortage(config, victims)
         for crowd in _crowds(RUNNING_TURNS):
             yield from _script(config, next(serial), crowd, [SCHEDULED] * 3, 1)
@@ -251,9 +253,9 @@ def _nothing_else(scheduler: Scripted) -> Kept:
 
 def _shortage(config: Config, victims: int) -> Kept:
     """A request needs the blocks of so many others, in front and behind: no script, the body."""
-    first, *others = cast(0, CROWD)
+    first, *others = cast(0, SHORT)
     requests = [others[STRIDE * place % len(others)] for place in range(len(others))]
-    place = CROWD // 2 if config.priority_scheduling else 0
+    place = SHORT // 2 if config.priority_scheduling else 0
     requests.insert(place, first)
     scheduler = Scheduler(config, RECOMMENDED, Quiet())
     scheduler.running = list(requests)

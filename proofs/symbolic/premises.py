@@ -15,6 +15,8 @@ from z3 import z3core
 from proofs.symbolic.backend import Ast, Backend
 from proofs.symbolic.bools import SymBool
 
+CONTRADICTION = -1
+"""Stands for the index of False, which is no formula of the pool."""
 Premise = SymBool | bool
 """A formula; as a constant, only False."""
 
@@ -74,4 +76,4 @@ class Premises:
 
 
 def _key(premise: Premise) -> int:
-    return premise.index if type(premise) is SymBool else -1
+    return premise.index if type(premise) is SymBool else CONTRADICTION

@@ -20,7 +20,7 @@ from proofs.symbolic.backend import SAT, UNSAT, Ast, Model
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.exact import multiplied, pinned
 from proofs.symbolic.lowering import Lowering
-from proofs.symbolic.premises import Premise, Premises
+from proofs.symbolic.premises import CONTRADICTION, Premise, Premises
 
 EFFORT = 400_000
 """Z3 resource units tried before the clock is started: a timer costs 60 us per query."""
@@ -54,7 +54,7 @@ class Unknown:
 
 Outcome = Sat | Unsat | Unknown
 Found = dict[frozenset[int], Valuation]
-"""Premises, by index → inputs under which all of them hold."""
+"""Formulas, by index → inputs under which all of them hold."""
 
 
 @dataclass(slots=True)
@@ -81,8 +81,8 @@ class Solver:
         self._backend = lowering.z3
         self._lowering = lowering
         self._found = found
-        self._added = 0
-        """Formulas in force that are no premises."""
+        self._added: list[int] = []
+        """Formulas in force that are no premises, by index."""
         self._solver = self._new_solver("QF_LIA", rlimit=EFFORT, ctrl_c=False)
         self._frames = [Frame()]
         self._told = 1
@@ -123,7 +123,7 @@ class Solver:
         if count <= 0:
             return
         for gone in (self._frames.pop() for _ in range(count)):
-            self._added -= gone.added
+            del self._added[len(self._added) - gone.added :]
             self._present.difference_update(gone.atoms)
             self._premises.withdraw(gone.premises)
             while self._products and self._products[-1] not in self._present:
@@ -147,7 +147,7 @@ class Solver:
         """Assert a formula in the top frame; no core will name it."""
         if formula is not True:
             self._frames[-1].added += 1
-            self._added += 1
+            self._added.append(formula.index if type(formula) is SymBool else CONTRADICTION)
             self._assert(formula)
 
     def _assert(self, formula: SymBool | bool, guard: Ast | None = None) -> None:
@@ -195,14 +195,14 @@ class Solver:
 
     def check(self) -> Outcome:
         """Whether all frames together are satisfiable."""
-        asked = None if self._added else self._premises.in_force()
+        asked = self._premises.in_force().union(self._added)
         if asked in self._found:
             return Sat(self._found[asked])
         self.queries += 1
         started = perf_counter()
         outcome = self._check_linear()
         self.seconds += perf_counter() - started
-        if asked is not None and isinstance(outcome, Sat):
+        if isinstance(outcome, Sat):
             self._found[asked] = outcome.at
         return outcome
 
