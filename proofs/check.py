@@ -14,7 +14,7 @@ from time import perf_counter, time
 from model.policies import PaddingPolicy
 from proofs.bodies import FEATURES
 from proofs.clauses import SERVES
-from proofs.harness import WAIVED
+from proofs.goal import WAIVED
 from proofs.induction import Cache, Induction, prove
 from proofs.known import CAUSES, expected
 from proofs.replay import NotReproduced, replay

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from dataclasses import replace
 from typing import Any
 
 from model.engine import request_state
@@ -16,42 +15,14 @@ from model.step import Step
 from proofs.clauses import SERVES, Clauses, StepSoFar, resting_clauses, step_clauses
 from proofs.crowds import Crowd, Ledger, Marks, Name
 from proofs.frame import Frame, keeps_order
-from proofs.surroundings import ArbitraryWorld, WatchedScheduler
+from proofs.goal import FRAMED, NOTHING, QUEUED, WAIVED, Goal
+from proofs.surroundings import ArbitraryWorld, WatchedScheduler, arbitrary_config
 from proofs.symbolic import Context
 from spec import assumptions as world
-from spec.config import FLAGS, KNOBS, Config
 from spec.invariants import about
 from spec.logic import all_of, implies, ite, not_, size
 from spec.promises import placeholders_not_emitted
 from spec.records import SCHEDULED, Decision, PoolState, RequestState
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """One formula to prove at the end of a path."""
-
-    invariant: str
-    """The catalogue id that is at stake."""
-    name: str
-    """The claim's function or the clause's name."""
-    formula: bool
-    granted: Mapping[str, bool] = field(default_factory=dict)
-    """Tracked extra hypotheses: assumptions by id, and ``not <waiver>`` for each waiver."""
-
-
-NOTHING: Mapping[str, bool] = MappingProxyType({})
-QUEUED = "queued-holds-no-block"
-"""The clause about requests that wait; which queue holds them says which of them it is about."""
-FRAMED = {
-    "request": "request-conservation",
-    "scheduler": "request-conservation",
-    "engine": "request-conservation",
-    "pool": "block-accounting",
-    "step": "within-budget",
-}
-"""Watched object → the catalogue id at stake when something changes it that has no business to."""
-WAIVED = "unless:"
-"""Prefix of a tracked hypothesis that says a waiver does not apply."""
 
 
 class Harness:
@@ -331,15 +302,3 @@ class Harness:
 
     def _blocks(self, scheduler: Scheduler, request: Request) -> Any:
         return scheduler.kv_cache_manager.num_free_blocks + request.num_blocks + self.other_blocks
-
-
-def arbitrary_config(context: Context, async_scheduling: bool) -> Config:
-    """Every knob symbolic but the scheduling mode, which is what the table has columns for."""
-    knobs: dict[str, Any] = {
-        knob.name: context.int(knob.name, knob.low, knob.high) for knob in KNOBS
-    }
-    flags: dict[str, Any] = {flag: context.bool(flag) for flag in FLAGS}
-    # Block alignment is a world of its own, with its own arithmetic: tell the two apart at once.
-    flags["mamba_align"] = bool(flags["mamba_align"])
-    flags["async_scheduling"] = async_scheduling
-    return Config(**knobs, **flags)

@@ -14,7 +14,8 @@ from typing import Any
 from model.policies import PaddingPolicy
 from proofs.bodies import BODIES, FEATURES, run_body
 from proofs.clauses import SERVES
-from proofs.harness import Goal, Harness
+from proofs.goal import Goal
+from proofs.harness import Harness
 from proofs.memory import Memory, asks_outside, changed, memory
 from proofs.symbolic import Answer, Exploration, Ground, Grounds, Limits, Path, Proved, Refuted
 from proofs.verdict import ASYNC, Statistics

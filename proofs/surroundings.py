@@ -1,4 +1,4 @@
-"""What surrounds a body: the world with every answer free, and the scheduler under observation."""
+"""What surrounds a body: any knobs, a world that may answer anything, the scheduler watched."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from model.request import Request
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.known_fields import strange
+from proofs.symbolic import Context
 from spec import assumptions as world
+from spec.config import FLAGS, KNOBS, Config
 from spec.logic import all_of, implies, not_
 
 if TYPE_CHECKING:
@@ -145,3 +147,15 @@ class ArbitraryWorld:
         self.harness.assume(world.DRAFTS_AT_MOST_K, self.harness.config, drafts)
         self.harness.proposed.append((drafts, request))
         return drafts
+
+
+def arbitrary_config(context: Context, async_scheduling: bool) -> Config:
+    """Every knob symbolic but the scheduling mode, which is what the table has columns for."""
+    knobs: dict[str, Any] = {
+        knob.name: context.int(knob.name, knob.low, knob.high) for knob in KNOBS
+    }
+    flags: dict[str, Any] = {flag: context.bool(flag) for flag in FLAGS}
+    # Block alignment is a world of its own, with its own arithmetic: tell the two apart at once.
+    flags["mamba_align"] = bool(flags["mamba_align"])
+    flags["async_scheduling"] = async_scheduling
+    return Config(**knobs, **flags)

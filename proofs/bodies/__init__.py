@@ -15,7 +15,8 @@ from proofs.bodies.deciding import arrival, first_decision, preemption, running,
 from proofs.bodies.engine_runs import engine_runs
 from proofs.bodies.passes import passes
 from proofs.bodies.places import places
-from proofs.harness import Goal, Harness
+from proofs.goal import Goal
+from proofs.harness import Harness
 from spec import assumptions as world
 from spec.config import Config
 from spec.logic import not_

@@ -11,7 +11,8 @@ from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import StepSoFar, request_clauses, resting_clauses, step_clauses
 from proofs.frame import fields_of, same_record
-from proofs.harness import Goal, Harness
+from proofs.goal import Goal
+from proofs.harness import Harness
 from proofs.surroundings import ProvedEngine
 from spec import assumptions as world
 from spec.logic import all_of, any_of, ceil_div, ite, max, not_

@@ -10,7 +10,8 @@ from model.step import Scheduled
 from proofs.bodies.aftermath import must_record
 from proofs.clauses import request_clauses, resting_clauses
 from proofs.frame import fields_of
-from proofs.harness import Goal, Harness
+from proofs.goal import Goal
+from proofs.harness import Harness
 from proofs.surroundings import ProvedEngine, WatchedScheduler
 from spec import assumptions as world
 from spec.logic import all_of, implies, ite, not_

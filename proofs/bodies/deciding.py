@@ -19,7 +19,8 @@ from proofs.bodies.aftermath import (
 from proofs.clauses import StepSoFar, resting_clauses, step_clauses
 from proofs.crowds import Crowd, Name
 from proofs.frame import fields_of
-from proofs.harness import Goal, Harness
+from proofs.goal import Goal
+from proofs.harness import Harness
 from proofs.known_fields import strange
 from proofs.surroundings import ProvedEngine
 from spec import assumptions as world

@@ -23,7 +23,8 @@ from proofs.bodies.script import Endless
 from proofs.bodies.sealed import SEES, Peeked
 from proofs.bodies.watched import Script, WatchedEngine
 from proofs.frame import keeps_order
-from proofs.harness import Goal, Harness
+from proofs.goal import Goal
+from proofs.harness import Harness
 from spec.config import Config
 from spec.records import PoolState, RequestState
 

@@ -34,7 +34,8 @@ from proofs.bodies.script import (
     sealed,
 )
 from proofs.bodies.sealed import SEES, Peeked, Seal
-from proofs.harness import Goal, Harness
+from proofs.goal import Goal
+from proofs.harness import Harness
 from spec.config import Config
 from spec.records import BLOCKED, LOADING, SCHEDULED, SKIPPED, Attention
 

@@ -10,7 +10,8 @@ import pytest
 from model.policies import RECOMMENDED
 from proofs.bodies import BODIES, run_body
 from proofs.clauses import SERVES
-from proofs.harness import NOTHING, Goal, Harness
+from proofs.goal import NOTHING, Goal
+from proofs.harness import Harness
 from proofs.symbolic import Context, Exploration, Refuted
 from proofs.verdict import ASYNC, MODES
 from spec.invariants import CATALOGUE, about

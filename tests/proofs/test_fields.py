@@ -26,7 +26,8 @@ from proofs.bodies import BODIES, deciding, run_body
 from proofs.bodies.sealed import Sealed, unsealed
 from proofs.clauses import SERVES
 from proofs.crowds import Crowd, Ledger, Marks, Name
-from proofs.harness import Goal, Harness
+from proofs.goal import Goal
+from proofs.harness import Harness
 from proofs.symbolic import Context, Exploration, SymBool, SymInt
 from proofs.verdict import ASYNC, MODES
 
