@@ -44,6 +44,16 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "finish",
         "_start_load",
         "_enqueue",
+        "_decided",
+    ),
+    "model.engine": (
+        "step",
+        "book",
+        "book_share",
+        "abort",
+        "_record_step",
+        "_record_pool",
+        "request_state",
     ),
     "model.output": (
         "book_counters",
