@@ -188,31 +188,11 @@ class Harness:
     # -- goals --------------------------------------------------------------------------------
 
     def observe(self, record: Any, granted: Mapping[str, bool] = NOTHING) -> None:
-        """Every invariant about this record becomes a goal, under tracked hypotheses.
-
-        It is judged by the knobs of the harness, whatever the scheduler took them to be.
-        """
-        if record.config is not self.config:
-            record = replace(record, config=self.config)
-        if isinstance(record, Decision):
-            self.computes_prompt = all_of(record.outcome == SCHEDULED, record.is_prefill)
-            self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
-            self.decided += 1
-            self.told = record
-            running = self.frame.watched("scheduler").running
-            free = size(running) + self.num_streaming < self.config.max_num_seqs
-            self.must_be("progress", free_seats_are_told=record.has_slot == free)
-            record = replace(
-                record,
-                is_loading=self.still_loading
-                | all_of(self.offers_load, record.outcome == SCHEDULED),
-                group_has_prefill=self.group_has_prefill,
-                prefill_withdrawn=self.prefill_withdrawn,
-            )
+        """Every invariant about this record becomes a goal, under tracked hypotheses."""
+        record = self.as_judged(record)
         if isinstance(record, RequestState):
-            needs_none = all_of(record.needs_no_blocks, self.never_loaded)
-            record = replace(record, needs_no_blocks=needs_none)
-            self.must_keep({QUEUED: implies(needs_none, record.num_blocks == 0)}, granted)
+            empty = implies(record.needs_no_blocks, record.num_blocks == 0)
+            self.must_keep({QUEUED: empty}, granted)
         for invariant in about(type(record)):
             claim = invariant.claim(record)
             tracked = dict(granted)
@@ -224,6 +204,31 @@ class Harness:
             self.goals.append(
                 Goal(invariant.id, invariant.claim.__name__, claim.unless_waived, tracked)
             )
+
+    def as_judged(self, record: Any) -> Any:
+        """A record with the knobs of the harness and what it knows of the world and the group,
+        whatever the scheduler took them to be."""
+        if record.config is not self.config:
+            record = replace(record, config=self.config)
+        if isinstance(record, RequestState):
+            needs_none = all_of(record.needs_no_blocks, self.never_loaded)
+            return replace(record, needs_no_blocks=needs_none)
+        if not isinstance(record, Decision):
+            return record
+        self.computes_prompt = all_of(record.outcome == SCHEDULED, record.is_prefill)
+        self.context.assume(implies(self.computes_prompt, self.group_has_prefill))
+        self.decided += 1
+        self.told = record
+        running = self.frame.watched("scheduler").running
+        free = size(running) + self.num_streaming < self.config.max_num_seqs
+        self.must_be("progress", free_seats_are_told=record.has_slot == free)
+        loads = self.still_loading | all_of(self.offers_load, record.outcome == SCHEDULED)
+        return replace(
+            record,
+            is_loading=loads,
+            group_has_prefill=self.group_has_prefill,
+            prefill_withdrawn=self.prefill_withdrawn,
+        )
 
     def must_keep(self, clauses: Clauses, granted: Mapping[str, bool] = NOTHING) -> None:
         """Every kept clause becomes a goal: the body must re-establish it."""

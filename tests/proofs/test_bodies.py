@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from model.policies import RECOMMENDED
 from proofs.bodies import BODIES, run_body
 from proofs.clauses import SERVES
-from proofs.goal import NOTHING, Goal
+from proofs.goal import Goal
 from proofs.harness import Harness
 from proofs.symbolic import Context, Exploration, Refuted
 from proofs.verdict import ASYNC, MODES
@@ -27,15 +26,16 @@ def goals_of(body: str, mode: str) -> tuple[set[str], set[str], set[str]]:
     def run(context: Context) -> list[Goal]:
         conditions.clear()
         harness = Harness(context, RECOMMENDED, mode == ASYNC, SERVES)
-        observe = harness.observe
+        as_judged = harness.as_judged
 
-        def listen(record: object, granted: Mapping[str, bool] = NOTHING) -> None:
-            outcomes.add(getattr(record, "outcome", ""))
-            for entry in about(type(record)):
-                conditions.append((entry.claim.__name__, entry.claim(record).when))
-            observe(record, granted)
+        def listen(record: object) -> object:
+            judged = as_judged(record)
+            outcomes.add(getattr(judged, "outcome", ""))
+            for entry in about(type(judged)):
+                conditions.append((entry.claim.__name__, entry.claim(judged).when))
+            return judged
 
-        harness.observe = listen  # type: ignore[method-assign]
+        harness.as_judged = listen  # type: ignore[method-assign]
         return run_body(body, harness)
 
     names, biting = set[str](), set[str]()
