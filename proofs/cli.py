@@ -35,9 +35,6 @@ COMMANDS: dict[str, str] = {
 """Command → one line of help; each is a module of ``proofs.commands``."""
 
 PROG = "python -m proofs"
-RARELY = (20_000, 20, 50)
-"""Garbage collection: what an exploration makes is kept while it lasts, and looking it through for
-cycles every 700 objects, as is usual, takes a seventh of the time."""
 
 
 class Command(Protocol):
@@ -84,6 +81,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_UNDECIDED
 
 
+def collect_rarely() -> None:
+    """Garbage collection for explorations: what they make is kept while they last.
+
+    Looking it through for cycles every 700 objects, as is usual, takes a seventh of the time.
+    """
+    gc.freeze()  # what was imported stays
+    gc.set_threshold(20_000, 20, 50)
+
+
 def _drop_output() -> None:
     """What is still buffered has nowhere to go; the interpreter must not try at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -100,8 +106,7 @@ def _dispatch(arguments: Sequence[str] | None) -> int:
     command: Command | None = import_module(f"proofs.commands.{name}") if name in COMMANDS else None
     parsed = _parser(name, command).parse_args(given)
     assert command is not None, "a parser that returns was given a command"
-    gc.freeze()  # what was imported stays
-    gc.set_threshold(*RARELY)
+    collect_rarely()
     return command.run(parsed)
 
 

@@ -14,6 +14,7 @@ from hypothesis import settings
 from model.policies import POLICIES
 from proofs import campaign
 from proofs.campaign import Outcome
+from proofs.cli import collect_rarely
 from spec.invariants import IDS
 
 
@@ -40,6 +41,7 @@ def _compute(jobs: int) -> Outcome:
     )
 
 
+collect_rarely()
 # No test is about time: a busy machine must not fail one.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
