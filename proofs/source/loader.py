@@ -231,6 +231,7 @@ def _builtins(host: Host) -> dict[str, Any]:
         rewrite.TICK: host.tick,
         rewrite.ROWS: host.new_rows,
         rewrite.READ: rewrite.read,
+        **rewrite.SPEECH,
         **identity.FUNCTIONS,
         **merging.FUNCTIONS,
         **storing.FUNCTIONS,

@@ -13,6 +13,7 @@ from typing import Any
 from proofs.source.host import Host
 from proofs.source.requests import PauseState, PolicyNames, RequestQueue, RequestStatus
 from proofs.source.stubs import Record, SealedMeta
+from proofs.symbolic import speech
 from spec.logic import ceil_div
 
 
@@ -70,7 +71,10 @@ class _Suppress(metaclass=SealedMeta):
         return None
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> bool:
-        return kind is not None and issubclass(kind, self.__exceptions)
+        caught = kind is not None and issubclass(kind, self.__exceptions)
+        if caught:
+            speech.caught(*error[:1])
+        return caught
 
 
 class _Contextlib(metaclass=SealedMeta):
