@@ -29,6 +29,7 @@ from collections.abc import Callable, Collection
 from itertools import pairwise
 from typing import Any
 
+from proofs.source import identity
 from proofs.source.errors import Rejected
 from proofs.source.identity import INVERT, IS, IS_NOT
 from proofs.source.merger import Merger
@@ -39,16 +40,6 @@ TICK, ROWS, READ = "_tick__", "_rows__", "_read__"
 
 SPOKEN, FORMATTED, JOINED = "_spoken__", "_formatted__", "_joined__"
 JOINED_BY, REMAINDER, CAUGHT = "_joined_by__", "_remainder__", "_caught__"
-SPEECH: dict[str, Callable[..., Any]] = {
-    SPOKEN: speech.spoken,
-    FORMATTED: speech.formatted,
-    JOINED: speech.joined,
-    JOINED_BY: speech.joined_by,
-    REMAINDER: speech.remainder,
-    CAUGHT: speech.caught,
-}
-"""Name in a rewritten text → what it calls there."""
-
 _SYMBOLIC = (SymInt, SymBool, SymSeq)
 
 
@@ -226,3 +217,16 @@ def read(value: object, name: str) -> object:
         stands_for = {SymInt: "int", SymBool: "bool", SymSeq: "list"}[type(value)]
         raise AttributeError(f"{stands_for!r} object has no attribute {name!r}")
     return getattr(value, name)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    READ: read,
+    SPOKEN: speech.spoken,
+    FORMATTED: speech.formatted,
+    JOINED: speech.joined,
+    JOINED_BY: speech.joined_by,
+    REMAINDER: speech.remainder,
+    CAUGHT: speech.caught,
+    **identity.FUNCTIONS,
+}
+"""Name in a rewritten text → what it calls there, wherever it runs."""
