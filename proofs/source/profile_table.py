@@ -12,7 +12,7 @@ vllm_config.num_lookahead_tokens                    | free   | 0       | 0.28 | 
 vllm_config.num_prefill_lookahead_tokens            | const  | 0       | 0.31 | | multi-module MTP off
 vllm_config.num_hash_lookahead_tokens               | const  | 0       | 0.33 | | lookahead hashes off
 vllm_config.max_in_flight_tokens                    | passed-on | 0       | 0.26 | | only sizes the KV cache manager
-vllm_config.max_concurrent_batches                  | world  |         | | | two under async scheduling, as there are no pipeline stages
+vllm_config.max_concurrent_batches                  | const  | 1       | | | blocks are never freed late
 vllm_config.kv_transfer_config                      | world  |         | | | with and without a KV connector
 vllm_config.kv_events_config                        | const  | None    | | | events change no decision
 vllm_config.ec_transfer_config                      | const  | None    | | | no encoder-cache connector
@@ -157,7 +157,6 @@ current_platform.is_xpu()                           | call   | False | 0.29 | | 
 kv_cache_manager.new_step_starts()                  | call   | None | | |
 kv_cache_manager.allocate_slots()                   | world  | | | | may fail at any time
 kv_cache_manager.free()                             | world  | | | |
-kv_cache_manager.pop_blocks_for_free()              | world  | | | | the request's blocks, given back once the step is booked
 kv_cache_manager.get_computed_blocks()              | world  | | | | any hit up to N - 1
 kv_cache_manager.get_computed_blocks_for_connector() | world | | 0.27 | | any hit up to N - 1
 kv_cache_manager.truncate_computed_blocks()         | world  | | 0.27 | |
@@ -241,7 +240,7 @@ request.client_index                                | const  | 0 | | |
 request.stop_reason                                 | const  | None | | |
 request.block_hashes                                | const  | () | | | hits are free
 request.next_decode_eligible_step                   | const  | 0 | | | V1 runner: no decode stagger
-request.last_sched_seq                              | state  | any-int | | | the step it was last in
+request.last_sched_seq                              | const  | 0 | | | blocks are never freed late
 request.async_tokens_to_discard                     | const  | 0 | | 0.26 | reset_prefix_cache is not called
 request.shared_prefix_boundary                      | const  | 0 | 0.26 | | no shared prefix worth a checkpoint
 request.replay_start                                | const  | 0 | 0.31 | | bounded replay off
@@ -275,9 +274,9 @@ scheduler.num_waiting_for_streaming_input           | state  | initial | | | no 
 scheduler.failed_recving_kv_req_ids                 | state  | initial | | | loads do not fail
 scheduler.grammar_compile_error_reqs                | state  | initial | 0.26 | | no grammars
 scheduler.encoder_cache_mismatch_reqs               | state  | initial | 0.31 | | no multi-modal input
-scheduler.sched_step_seq                            | state  | any-int | | | the number of a step with rows
-scheduler.processed_step_seq                        | state  | any-int | | | how many of those were booked
-scheduler.deferred_frees                            | state  | assumed | | | blocks on their way back to the pool, which may refuse anyway: it starts empty
+scheduler.sched_step_seq                            | state  | initial | | | blocks are never freed late
+scheduler.processed_step_seq                        | state  | initial | | | blocks are never freed late
+scheduler.deferred_frees                            | state  | initial | | | blocks are never freed late
 scheduler.deferred_loads                            | state  | initial | 0.33 | | loads are never deferred
 scheduler._inflight_prefills                        | state  | sink | | | only sizes a reservation
 scheduler._pause_state                              | state  | initial | | | the engine is not paused

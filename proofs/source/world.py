@@ -164,11 +164,6 @@ class World:
             behind = self.served[self.served.index(name) + 1 :]
             self.withdrawn[name] = {*behind, self._refused} - {name}
 
-    def pop_blocks_for_free(self, request: Request) -> Stub:
-        """The request's blocks, which the text gives back when no step may write them any more."""
-        self.free(request)
-        return Stub(self.host, "blocks")
-
     def computed_blocks(self, method: str, arity: int) -> Callable[..., Any]:
         """A prefix-cache look-up that answers with as many values as the text unpacks."""
 
@@ -250,7 +245,6 @@ _Answer = Callable[[World], Any]
 _ANSWERS: dict[str, _Answer] = {
     "kv_cache_manager.allocate_slots": lambda w: w.allocate_slots,
     "kv_cache_manager.free": lambda w: w.free,
-    "kv_cache_manager.pop_blocks_for_free": lambda w: w.pop_blocks_for_free,
     "kv_cache_manager.get_computed_blocks": lambda w: w.computed_blocks("get_computed_blocks", 3),
     "kv_cache_manager.get_computed_blocks_for_connector": lambda w: w.computed_blocks(
         "get_computed_blocks_for_connector", 4
@@ -260,7 +254,6 @@ _ANSWERS: dict[str, _Answer] = {
     "vllm_config.kv_transfer_config": lambda w: (
         Stub(w.host, "kv_transfer_config") if w.connector else None
     ),
-    "vllm_config.max_concurrent_batches": lambda w: 2 if w.config.async_scheduling else 1,
     "scheduler_config.policy": lambda w: SchedulingPolicy(w.config.priority_scheduling),
     "NewRequestData.from_request": lambda w: w.new_request_data,
     "sampling_params.eos_token_id": _StopToken,

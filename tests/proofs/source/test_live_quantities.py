@@ -13,7 +13,7 @@ from mini import text, texts
 
 from proofs.source.check import check_source
 from proofs.source.loader import Text
-from proofs.verdict import ASYNC, PROVED, SYNC, UNDECIDED, VIOLATED
+from proofs.verdict import PROVED, SYNC, UNDECIDED, VIOLATED
 
 IMPORTS = """
 import time
@@ -78,14 +78,6 @@ def test_what_is_handed_on_is_decided(name: str) -> None:
     content = texts(imports=IMPORTS, schedule="started = time.time()", admit=HANDED_ON[name])
     report = check_source(content, name, modes=[SYNC])
     assert {finding.verdict for finding in report.findings} == {PROVED}, report
-
-
-def test_two_batches_are_in_flight_under_async_scheduling() -> None:
-    many = "if self.vllm_config.max_concurrent_batches > 1:\n            raise ValueError"
-    content = text(schedule=many) + "\n\nclass AsyncScheduler(Scheduler):\n    pass\n"
-    report = check_source((Text("scheduler.py", content),), "batches")
-    raises = [report.finding("no-reachable-assert", mode) for mode in (SYNC, ASYNC)]
-    assert [found and found.verdict for found in raises] == [PROVED, VIOLATED]
 
 
 def test_prefills_may_be_held_back() -> None:
