@@ -54,7 +54,11 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; never lets a traceback out."""
+    if sys.stderr is None:  # closed: `print` would take stdout, which may carry a document
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (to the end of the process)
     try:
+        if sys.stdout is None:
+            raise UsageError("stdout is closed, so nothing can be told; send it to /dev/null")
         status = _dispatch(arguments)
         sys.stdout.flush()  # here, where a full disk can still be reported
         return status

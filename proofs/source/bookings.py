@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from proofs.source.carried import make_arbitrary
 from proofs.source.goals import (
     Goal,
     as_asked_goals,
@@ -241,6 +242,7 @@ def arrived(h: Harness) -> list[Goal]:
     most: Any = context.int("A max_tokens", 1)
     h.assume(spec_world.PROMPT_FITS, h.config, prompt)
     request = Request(h.loaded.host, "A", prompt, most)
+    make_arbitrary(h.world, request, arrives=True)
     if h.features.priority is not False:
         request.priority = context.int("A priority")
         request.arrival_time = context.int("A arrival_time", 0)

@@ -147,14 +147,18 @@ class Carried:
         return f"{PREFIX}{name} | state | {value} | | | {WHY}"
 
 
-def make_arbitrary(world: World, request: Request) -> None:
-    """Give a request what its rows say that it carries from step to step."""
+def make_arbitrary(world: World, request: Request, *, arrives: bool = False) -> None:
+    """Give a request what its rows say that it carries from step to step.
+
+    Args:
+        arrives: it is new: nothing was counted of it.
+    """
     for name, row in world.host.profile.request_states:
         asked = f"{request.request_id} {name}"
         if row.value == "any-bool":
             setattr(request, name, world.context.bool(asked))
         elif row.value == "any-int":
-            setattr(request, name, world.context.int(asked, 0))
+            setattr(request, name, 0 if arrives else world.context.int(asked, 0))
 
 
 def _value_of(value: object, name: str) -> str:

@@ -25,9 +25,9 @@ ONE_STEP_SCOPE = (
 LOOP_SCOPE = (
     "every execution: add_request(), schedule(), _update_after_schedule(), update_from_output() "
     "and _preempt_request() keep the invariant for any number of requests; every legal "
-    "configuration, with priorities, KV connector and Mamba alignment one at a time and in the "
-    "crossings listed in proofs/source/README.md; at most {sampled} tokens returned per request "
-    "and step; {mode} scheduling"
+    "configuration of the features in scope, with priorities, KV connector and Mamba alignment one "
+    "at a time and in the crossings listed in proofs/source/README.md; at most {sampled} tokens "
+    "returned per request and step; {mode} scheduling"
 )
 
 

@@ -12,6 +12,7 @@ import json
 import os
 import resource
 import sys
+import unicodedata  # noqa: F401  (the parser asks it about a name that is not ASCII)
 from typing import Any
 
 from proofs.source import check, diff

@@ -74,7 +74,7 @@ def base_texts(version: str) -> tuple[Text, ...]:
 
 def _texts(folder: Path) -> list[Text]:
     return [
-        Text(name, (folder / name).read_text(encoding="utf-8"))
+        Text(name, (folder / name).read_text(encoding="utf-8-sig"))
         for name in KEPT
         if (folder / name).is_file()
     ]

@@ -16,14 +16,14 @@ from typing import Any
 
 from proofs.source.requests import PauseState, RequestQueue, RequestStatus, SchedulingPolicy
 from proofs.source.stubs import Maker, Record, SealedMeta, Stub
-from proofs.symbolic import SymBool, SymInt, SymSeq
+from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled
 
 MOST = 10_000
 """Entries of one footprint; a scheduler of two requests holds a few hundred."""
 PLAIN = frozenset({int, bool, str, float, bytes, complex, type(None), range})
 """Types whose values are compared, not the objects."""
 _LEAVES = frozenset(
-    {SymInt, SymBool, Stub, Maker, SchedulingPolicy, RequestStatus, PauseState, object}
+    {SymInt, SymBool, Veiled, Stub, Maker, SchedulingPolicy, RequestStatus, PauseState, object}
     | {type(NotImplemented), type(...)}
 )
 """Types whose objects hold nothing that changes."""

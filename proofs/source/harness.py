@@ -36,6 +36,10 @@ NOTHING_IN_FLIGHT = "waiting-nothing-in-flight"
 """The clause of a text that forgets H when it preempts, and tells by other means what is stale."""
 UNJUDGED = frozenset({"blocks-cover-computed"})
 """Clauses about the block pool, which is not part of the text."""
+HOLD_BACK = "throttle_prefills"
+"""What `schedule` is told when prefills shall wait (since 0.25)."""
+HELD_BACK = "prefills held back"
+"""How a run is called in which they do."""
 WAITING_QUEUES = ("kv_holding_waiting", "skipped_waiting", "waiting")
 
 
@@ -256,6 +260,12 @@ class Harness:
     def arbitrary_state(self) -> None:
         """Give what the scheduler carries from step to step the value its row names."""
         self.carried.make_arbitrary()
+
+    def schedule(self) -> Any:
+        """One step of the text's own."""
+        if self.features.holds_back:
+            return self.scheduler.schedule(**{HOLD_BACK: True})
+        return self.scheduler.schedule()
 
     def settle(self) -> None:
         """The run is over: undecided where it changed what the profile takes to stay as it is."""

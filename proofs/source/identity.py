@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from proofs.symbolic import SymBool, SymInt, SymSeq
+from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled
 
 IS, IS_NOT, INVERT = "_is__", "_is_not__", "_invert__"
 
@@ -17,6 +17,8 @@ def is_same(left: Any, right: Any) -> Any:
     numbers or two lists made of symbols are one object nobody can tell: the path is undecided.
     """
     for one, other in ((left, right), (right, left)):
+        if type(one) is Veiled and one is not other and isinstance(other, one.kind__):
+            one.refuse__("whether two values are the same object")
         if type(one) is SymBool:
             return _of_truths(one, other)
         if type(one) is SymInt and type(other) in (int, SymInt):

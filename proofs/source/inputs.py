@@ -187,7 +187,7 @@ def _read(file: Path) -> str:
 
 def _decoded(name: str, content: bytes) -> str:
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")  # Python skips the mark some editors put in front
     except UnicodeDecodeError:
         raise SourceError(f"{name}: not a text file in UTF-8") from None
 

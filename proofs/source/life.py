@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proofs.source.bookings import MOST_SAMPLED
+from proofs.source.carried import make_arbitrary
 from proofs.source.goals import Goal, goals_about, known_goals, output_goals, victim_goals
 from proofs.source.harness import Harness
 from proofs.source.observe import Step
@@ -72,7 +73,7 @@ class _Life:
         moment = h.moment()
         self._arrivals(number, last, moment)
         h.snapshot()
-        output = h.scheduler.schedule()
+        output = h.schedule()
         seen = Step(h, output)
         decisions = seen.decisions()
         h.record(seen, decisions)
@@ -112,6 +113,7 @@ class _Life:
             most: Any = h.context.int(f"{name} max_tokens", 1, LONGEST_OUTPUT)
             h.assume(spec_world.PROMPT_FITS, h.config, prompt)
             request = Request(h.loaded.host, name, prompt, most)
+            make_arbitrary(h.world, request, arrives=True)
             request.arrival_time = len(h.everyone)
             if h.features.priority:
                 request.priority = h.context.int(f"{name} priority", 0, 1)

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from proofs.source import identity, merging, reading, rewrite, storing
+from proofs.source import merging, reading, rewrite, storing
 from proofs.source.acting import acting_properties, may_compute_ahead
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Rejected, SourceError, Unprofiled, said
@@ -55,7 +55,7 @@ class Loaded:
     schedulers: Mapping[str, type] = field(default_factory=dict)
     """Scheduling mode → the class that schedules so."""
     mentioned: frozenset[str] = frozenset()
-    """Every attribute name in the texts."""
+    """Every attribute name in the texts, and what their ``schedule`` is told."""
     state: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Attributes of ``self`` written outside ``__init__`` → where."""
     load_again: Callable[[], Loaded] | None = None
@@ -140,13 +140,11 @@ def load(
     made_here = Own(frozenset(host.files), making.classes)
     host.own = Owned(making.namespaces, made_here, functions)
     classes = {name: value for name, value in defined.items() if isinstance(value, type)}
-    mentioned = {
-        node.attr for node in chain.from_iterable(nodes.values()) if isinstance(node, ast.Attribute)
-    }
+    mentioned = reading.mentions(chain.from_iterable(nodes.values()))
     found = schedulers(classes, trees, own)
     again = partial(load, given, profile, base, ahead=False) if merges else None
     state = reading.state(nodes)
-    return Loaded(host, classes, trees, found, frozenset(mentioned), state, again)
+    return Loaded(host, classes, trees, found, mentioned, state, again)
 
 
 def _gated(texts: Iterable[Text]) -> list[tuple[Text, ast.Module]]:
@@ -230,8 +228,7 @@ def _builtins(host: Host) -> dict[str, Any]:
         "hasattr": lambda value, name: _getattr(value, name, host) is not host,
         rewrite.TICK: host.tick,
         rewrite.ROWS: host.new_rows,
-        rewrite.READ: rewrite.read,
-        **identity.FUNCTIONS,
+        **rewrite.FUNCTIONS,
         **merging.FUNCTIONS,
         **storing.FUNCTIONS,
         HAS: has,

@@ -247,9 +247,10 @@ class Step:
             request.status is RequestStatus.PREEMPTED and not from_waiting
         ):
             return True
+        held_back = h.features.holds_back and any_of(from_waiting, was.is_prefill_chunk)
         if not from_waiting:
-            return waits_for_output(h.config, was)
-        return any_of(was.num_stale_output_tokens > 0, not_(self._has_slot(request)))
+            return any_of(held_back, waits_for_output(h.config, was))
+        return any_of(held_back, was.num_stale_output_tokens > 0, not_(self._has_slot(request)))
 
     def _has_slot(self, request: Request) -> Any:
         """Whether the step left a sequence slot for a waiting request."""

@@ -18,6 +18,9 @@ from proofs.source.profile_table import TABLE
 
 KINDS = {
     "const": "a literal: the feature is off, or the value does not matter to any invariant",
+    "free": "any truth value (any-bool), or any integer from the value on; of a call, each time",
+    "passed-on": "what varies and is only handed on, by a literal of its type: undecided where a"
+    " text compares it or branches on it; of a call, what it returns",
     "knob": "a symbolic knob of spec.config, by name; `diffusion` is s == 0",
     "object": "an object whose attributes are further rows under this name, or under the value",
     "call": "a function without effect on scheduling; the value is the literal it returns",

@@ -8,10 +8,10 @@ release that reads the attribute; an empty cell means: all that are known.
 TABLE = """
 # --- the configuration ------------------------------------------------------------------------
 vllm_config.num_speculative_tokens                  | knob   | num_spec_tokens | | | K
-vllm_config.num_lookahead_tokens                    | const  | 0       | 0.28 | | slots beyond the rows: the pool's answer is free anyway
+vllm_config.num_lookahead_tokens                    | free   | 0       | 0.28 | | slots beyond the rows, which the pool may refuse anyway
 vllm_config.num_prefill_lookahead_tokens            | const  | 0       | 0.31 | | multi-module MTP off
 vllm_config.num_hash_lookahead_tokens               | const  | 0       | 0.33 | | lookahead hashes off
-vllm_config.max_in_flight_tokens                    | const  | 0       | 0.26 | | only sizes the KV cache manager
+vllm_config.max_in_flight_tokens                    | passed-on | 0       | 0.26 | | only sizes the KV cache manager
 vllm_config.max_concurrent_batches                  | const  | 1       | | | blocks are never freed late
 vllm_config.kv_transfer_config                      | world  |         | | | with and without a KV connector
 vllm_config.kv_events_config                        | const  | None    | | | events change no decision
@@ -37,13 +37,13 @@ scheduler_config.long_prefill_token_threshold_adaptive | const | False | 0.31 | 
 scheduler_config.enable_chunked_prefill             | knob   | enable_chunked_prefill | | |
 scheduler_config.async_scheduling                   | knob   | async_scheduling | | |
 scheduler_config.policy                             | world  |         | | | FCFS or priority
-scheduler_config.scheduler_reserve_full_isl         | const  | False   | | | only passed to the pool, whose answer is free
-scheduler_config.watermark                          | const  | 0.0     | | | only passed to the pool
+scheduler_config.scheduler_reserve_full_isl         | passed-on | False   | | | how the pool reserves is its own business
+scheduler_config.watermark                          | passed-on | 0.0     | | | how the pool reserves is its own business
 scheduler_config.disable_chunked_mm_input           | const  | False   | | | no multi-modal input
 scheduler_config.prefill_schedule_interval          | const  | 1       | 0.33 | | no prefill cadence
 cache_config.num_gpu_blocks                         | knob   | num_gpu_blocks | | | G
 cache_config.block_size                             | knob   | block_size | | | b
-cache_config.enable_prefix_caching                  | const  | True    | | | hits are free, 0 included
+cache_config.enable_prefix_caching                  | free   | any-bool | | | hits are free, 0 included
 cache_config.mamba_cache_mode                       | const  | 'align' | | | matters with Mamba layers only
 cache_config.enable_mamba_fine_grained_prefix_cache | const  | False   | 0.30 | 0.30 | off
 cache_config.enable_mamba_shared_prefix_checkpoint  | const  | False   | 0.31 | | off
@@ -57,8 +57,8 @@ model_config.uses_xdrope                            | const  | False   | 0.29 | 
 model_config.enable_return_routed_experts           | const  | False   | | 0.30 | off
 model_config.return_sampling_mask                   | const  | False   | 0.28 | | off
 parallel_config.pipeline_parallel_size              | const  | 1       | | | no pipeline stages
-parallel_config.data_parallel_index                 | const  | 0       | | | names a rank
-parallel_config.data_parallel_size                  | const  | 1       | 0.33 | | any number of ranks: see README
+parallel_config.data_parallel_index                 | free   | 0       | | | names a rank
+parallel_config.data_parallel_size                  | free   | 1       | 0.33 | | any number of ranks
 parallel_config.decode_context_parallel_size        | const  | 1       | | | off
 parallel_config.prefill_context_parallel_size       | const  | 1       | | | off
 observability_config.kv_cache_metrics               | const  | False   | | | off
@@ -95,7 +95,7 @@ import check_stop                                   | python | | | | if the sibl
 import remove_all                                   | python | | | | if the sibling utils.py is not given
 import init_logger                                  | python | | | | says nothing
 import record_function_or_nullcontext               | python | | | | does nothing
-import time                                         | python | | | | always 0.0
+import time                                         | python | | | | the time of day is passed on, and nobody may look at it
 import itertools                                    | python | | | | chain
 import defaultdict                                  | python | | | |
 import deque                                        | python | | | |
@@ -173,16 +173,16 @@ kv_cache_manager.take_partial_tail_offloads()       | call   | {} | 0.27 | 0.28 
 kv_cache_manager.record_prefix_cache_stats()        | call   | None | 0.27 | |
 kv_cache_manager.get_num_common_prefix_blocks()     | call   | [0] | | 0.31 | attention kernels only
 kv_cache_manager.remove_skipped_blocks()            | call   | None | | |
-kv_cache_manager.estimate_cached_tokens()           | call   | 0 | 0.26 | | statistics
+kv_cache_manager.estimate_cached_tokens()           | passed-on | 0       | 0.26 | | statistics
 kv_cache_manager.make_prefix_cache_stats()          | make   | statistics | | | statistics
-kv_cache_manager.usage                              | const  | 0.0 | | | statistics
+kv_cache_manager.usage                              | passed-on | 0.0     | | | statistics
 kv_cache_manager.log_stats                          | const  | False | | 0.26 | statistics
 kv_cache_manager.block_pool                         | object | block_pool | | |
 block_pool.free_blocks()                            | call   | None | | |
 kv_cache_manager.coordinator                        | object | coordinator | | |
 coordinator.enable_partial_hash_hits                | const  | False | 0.28 | | off
 coordinator.single_type_managers                    | const  | () | 0.32 | | only sizes a reservation: the pool's answer is free
-coordinator.get_num_blocks_to_allocate()            | call   | 0 | | | only sizes a reservation
+coordinator.get_num_blocks_to_allocate()            | passed-on | 0       | | | only sizes a reservation
 coordinator.num_uncached_common_prefix_tokens       | const  | 0 | | 0.25 | no shared prefix worth a checkpoint
 kv_cache_manager.mamba_shared_prefix_checkpoint     | const  | False | 0.31 | | off
 kv_cache_manager.mamba_fine_grained_prefix_cache    | const  | False | 0.30 | 0.30 | off
@@ -226,7 +226,7 @@ request.has_encoder_inputs                          | const  | False | | | no mu
 request.num_encoder_inputs                          | const  | 0 | | | no multi-modal input
 request.mm_features                                 | const  | () | | | no multi-modal input
 request.kv_transfer_params                          | const  | None | 0.32 | |
-request.skip_reading_prefix_cache                   | const  | False | 0.31 | |
+request.skip_reading_prefix_cache                   | state  | any-bool | 0.31 | |
 request.resumable                                   | const  | False | | | no streaming input
 request.streaming_queue                             | const  | None | | | no streaming input
 request.prefill_stats                               | const  | None | | | statistics

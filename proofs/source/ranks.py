@@ -66,7 +66,7 @@ def two_ranks(first: Arrangement, second: Arrangement) -> Scenario:
             rank.arbitrary_state()
             rank.snapshot()
             rank.moment()
-            steps.append(Step(rank, rank.scheduler.schedule()))
+            steps.append(Step(rank, rank.schedule()))
             rank.carried.settle()  # what the ranks share is put back before the next one's step
         prompts = [step.computes_prompt() for step in steps]
         decided: list[list[Decision]] = []

@@ -14,6 +14,7 @@ from time import perf_counter
 
 from proofs.replay import count
 from proofs.source.concrete import NotReplayed, replay
+from proofs.source.harness import HELD_BACK
 from proofs.source.host import RanOn
 from proofs.source.induct import explore
 from proofs.source.life import life
@@ -68,6 +69,7 @@ class Corner:
                 "connector" in name or bool(answers.get(CONNECTED)),
                 bool(config["priority_scheduling"]),
                 bool(config["mamba_align"]),
+                HELD_BACK in name,
             ),
             config["long_prefill_token_threshold"] > 0,
             config["num_sampled_tokens_per_step"] == 0,

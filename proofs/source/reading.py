@@ -32,6 +32,17 @@ def uses(nodes: Iterable[ast.AST]) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(called), frozenset(opened)
 
 
+def mentions(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """Every attribute name, and the parameters of every ``schedule``."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.FunctionDef) and node.name == "schedule":
+            found.update(argument.arg for argument in node.args.args)
+    return frozenset(found)
+
+
 def state(nodes: Mapping[str, list[ast.AST]]) -> dict[str, tuple[str, int]]:
     """Attributes of ``self`` that some method other than ``__init__`` changes."""
     found: dict[str, tuple[str, int]] = {}

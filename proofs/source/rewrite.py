@@ -13,6 +13,9 @@ The text is run as it stands but for the following, none of which changes what i
 * an empty dictionary display becomes a call, so that a replay on integers can note which line
   scheduled a request;
 * ``is`` and ``~`` go by what a symbolic value stands for: see ``identity``;
+* what makes a text of values (``str(x)``, ``f"{x}"``, ``"%s" % x``, ``", ".join(...)``) is called
+  by a name of ours: of a symbolic value there is a text nobody may look into, see
+  ``proofs.symbolic.speech``; a handler that catches a ``TypeError`` asks whose it is;
 * attribute names that the prover's own symbolic values use are read through a guard: a symbolic
   number must look like a number to the text, and must not be taken apart by it.
 
@@ -22,17 +25,21 @@ Inserted names contain two underscores, which the gate refuses in a text.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import pairwise
+from typing import Any
 
+from proofs.source import identity
 from proofs.source.errors import Rejected
 from proofs.source.identity import INVERT, IS, IS_NOT
 from proofs.source.merger import Merger
 from proofs.source.names import INTERNALS, UNSTORABLE
-from proofs.symbolic import SymBool, SymInt, SymSeq
+from proofs.symbolic import SymBool, SymInt, SymSeq, speech
 
 TICK, ROWS, READ = "_tick__", "_rows__", "_read__"
 
+SPOKEN, FORMATTED, JOINED = "_spoken__", "_formatted__", "_joined__"
+JOINED_BY, REMAINDER, CAUGHT = "_joined_by__", "_remainder__", "_caught__"
 _SYMBOLIC = (SymInt, SymBool, SymSeq)
 
 
@@ -142,6 +149,42 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(_call(INVERT, node.operand), node)
         return node
 
+    # -- texts ---------------------------------------------------------------------------------
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        self.generic_visit(node)
+        return ast.copy_location(_call(JOINED, *node.values), node)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        self.generic_visit(node)
+        spec = node.format_spec or ast.Constant("")
+        made = _call(FORMATTED, node.value, ast.Constant(node.conversion), spec)
+        return ast.copy_location(made, node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Mod):
+            return ast.copy_location(_call(REMAINDER, node.left, node.right), node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id="str"), args=[value], keywords=[]):
+                made = _call(SPOKEN, node.func, value)
+            case ast.Call(func=ast.Attribute(value=separator, attr="join"), args=[items]):
+                made = _call(JOINED_BY, separator, items)
+            case _:
+                return node
+        if node.keywords or isinstance(node.args[0], ast.Starred):
+            return node
+        return ast.copy_location(made, node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        self.generic_visit(node)
+        node.body.insert(0, ast.copy_location(ast.Expr(_call(CAUGHT)), node.body[0]))
+        return node
+
     # -- values --------------------------------------------------------------------------------
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
@@ -174,3 +217,16 @@ def read(value: object, name: str) -> object:
         stands_for = {SymInt: "int", SymBool: "bool", SymSeq: "list"}[type(value)]
         raise AttributeError(f"{stands_for!r} object has no attribute {name!r}")
     return getattr(value, name)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    READ: read,
+    SPOKEN: speech.spoken,
+    FORMATTED: speech.formatted,
+    JOINED: speech.joined,
+    JOINED_BY: speech.joined_by,
+    REMAINDER: speech.remainder,
+    CAUGHT: speech.caught,
+    **identity.FUNCTIONS,
+}
+"""Name in a rewritten text → what it calls there, wherever it runs."""

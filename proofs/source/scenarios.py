@@ -32,7 +32,7 @@ from proofs.source.goals import (
     output_goals,
     victim_goals,
 )
-from proofs.source.harness import Harness
+from proofs.source.harness import HELD_BACK, HOLD_BACK, Harness
 from proofs.source.narrow import Narrowed
 from proofs.source.observe import Step
 from proofs.source.requests import Request, RequestStatus
@@ -59,7 +59,7 @@ def two_steps(h: Harness) -> list[Goal]:
     pair(h)
     h.arbitrary_state()
     h.moment()
-    h.scheduler.schedule()
+    h.schedule()
     return _one_more_step(h)
 
 
@@ -72,7 +72,7 @@ def scheduled(h: Harness) -> list[Goal]:
 def _one_more_step(h: Harness) -> list[Goal]:
     h.snapshot()
     h.moment()
-    output = h.scheduler.schedule()
+    output = h.schedule()
     seen = Step(h, output)
     decisions = seen.decisions()
     h.record(seen, decisions)
@@ -134,8 +134,11 @@ def shapes(async_scheduling: bool, mentioned: Collection[str] | None = None) -> 
     asks about.
     """
 
-    def shape(name: str, arrange: Arrangement, **features: bool | None) -> Shape:
-        return Shape(name, arrange, Features(async_scheduling, **features))
+    def shape(
+        name: str, arrange: Arrangement, holds_back: bool = False, **features: bool | None
+    ) -> Shape:
+        found = Features(async_scheduling, holds_back=holds_back, **features)
+        return Shape(name, arrange, found)
 
     found = [shape("step", pair)]
     if mentioned is None or "kv_transfer_config" in mentioned:
@@ -144,6 +147,8 @@ def shapes(async_scheduling: bool, mentioned: Collection[str] | None = None) -> 
     if mentioned is None or "has_mamba_layers" in mentioned:
         found.append(shape("running, Mamba alignment", one_running, mamba=True, priority=None))
         found.append(shape("step, Mamba alignment", after_running_pass, mamba=True))
+    if mentioned is not None and HOLD_BACK in mentioned:
+        found.append(shape(f"step, {HELD_BACK}", pair, holds_back=True))
     found.append(shape("step, priorities", after_running_pass, priority=True))
     found.append(shape("preemption", two_running))
     found.append(shape("preemption, priorities", two_running, priority=True))

@@ -98,7 +98,7 @@ def look(harness: Harness, arrange: Arrangement) -> Side:
     harness.arbitrary_state()
     harness.snapshot()
     try:
-        output = harness.scheduler.schedule()
+        output = harness.schedule()
     except (Unsupported, NotReplayed):
         raise
     except Exception as error:

@@ -26,6 +26,8 @@ class Features:
     connector: bool | None = False
     priority: bool | None = False
     mamba: bool | None = False
+    holds_back: bool = False
+    """The engine asks the step to hold back prefills, for the sake of other ranks."""
 
     @property
     def count(self) -> int:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from proofs.source.host import Host
 from proofs.source.profile import Row
+from proofs.symbolic import Veiled
 
 
 class SealedMeta(type):
@@ -180,6 +181,19 @@ def _call(host: Host, row: Row) -> Callable[..., Any]:
     return lambda *args, **kwargs: row.literal
 
 
+def _free(host: Host, row: Row) -> Any:
+    return _answered(row, lambda: host.here.configured(row))
+
+
+def _passed_on(host: Host, row: Row) -> Any:
+    return _answered(row, lambda: Veiled(type(row.literal), row.attribute))
+
+
+def _answered(row: Row, answer: Callable[[], Any]) -> Any:
+    """The answer, or a function that gives one at each call."""
+    return (lambda *args, **kwargs: answer()) if row.attribute.endswith("()") else answer()
+
+
 def _make(host: Host, row: Row) -> Any:
     return Maker.of(host, row.attribute.removeprefix("import ").removesuffix("()"), row.value)
 
@@ -194,6 +208,8 @@ def _state(host: Host, row: Row) -> Any:
 
 _KINDS: dict[str, Callable[[Host, Row], Any]] = {
     "const": lambda host, row: row.literal,
+    "free": _free,
+    "passed-on": _passed_on,
     "knob": lambda host, row: host.here.knob(row.value),
     "object": lambda host, row: Stub(
         host, row.value or row.attribute.removeprefix("import ").removesuffix("()")

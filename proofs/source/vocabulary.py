@@ -13,6 +13,7 @@ from typing import Any
 from proofs.source.host import Host
 from proofs.source.requests import PauseState, PolicyNames, RequestQueue, RequestStatus
 from proofs.source.stubs import Record, SealedMeta
+from proofs.symbolic import Veiled, speech
 from spec.logic import ceil_div
 
 
@@ -32,14 +33,14 @@ class _Quiet(metaclass=SealedMeta):
 
 
 class _Clock(metaclass=SealedMeta):
-    """Time does not matter to any decision."""
+    """The time goes into reports; a decision that depends on it is not proved."""
 
     __slots__ = ()
 
     @staticmethod
-    def time() -> float:
+    def time() -> Any:
         """Now."""
-        return 0.0
+        return Veiled(float, "the time of day")
 
     monotonic = perf_counter = time
 
@@ -70,7 +71,10 @@ class _Suppress(metaclass=SealedMeta):
         return None
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> bool:
-        return kind is not None and issubclass(kind, self.__exceptions)
+        caught = kind is not None and issubclass(kind, self.__exceptions)
+        if caught:
+            speech.caught(*error[:1])
+        return caught
 
 
 class _Contextlib(metaclass=SealedMeta):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from proofs.source.host import Host, unpacked
+from proofs.source.profile import Row
 from proofs.source.requests import Request, RequestStatus, SchedulingPolicy
 from proofs.source.stubs import Record, SealedMeta, Stub
 from proofs.source.tokens import Token
@@ -93,6 +94,15 @@ class World:
         if name == "diffusion":
             return self.config.num_sampled_tokens_per_step == 0
         return getattr(self.config, name)
+
+    def configured(self, row: Row) -> Any:
+        """What a ``free`` row leaves open: once and for all, but for calls."""
+        asked = row.attribute
+        if asked.endswith("()"):
+            asked = self.name(asked)
+        if row.value == "any-bool":
+            return self.context.bool(asked)
+        return self.context.int(asked, row.literal)
 
     def answer(self, path: str) -> Any:
         """What the text sees under a ``world`` row."""

@@ -11,6 +11,7 @@ from proofs.symbolic.merging import ite, sym_all, sym_any, sym_len, sym_max, sym
 from proofs.symbolic.path import Path
 from proofs.symbolic.seq import SymSeq
 from proofs.symbolic.trail import Decision, Gap, Limits, Where
+from proofs.symbolic.veiled import Veiled
 
 __all__ = [
     "Answer",
@@ -32,6 +33,7 @@ __all__ = [
     "SymSeq",
     "Undecided",
     "Unsupported",
+    "Veiled",
     "Where",
     "evaluate",
     "ite",

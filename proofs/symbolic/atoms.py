@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from proofs.symbolic.telling import shown
+
 if TYPE_CHECKING:
     from proofs.symbolic.bools import SymBool
     from proofs.symbolic.ints import SymInt
@@ -125,7 +127,7 @@ class Minimum(Atom):
         return self.args
 
     def __repr__(self) -> str:
-        return f"min({', '.join(map(repr, self.args))})"
+        return f"min({', '.join(map(shown, self.args))})"
 
 
 class Conditional(Atom):
@@ -150,8 +152,8 @@ class Conditional(Atom):
 
     def __repr__(self) -> str:
         if self.is_indicator:
-            return f"[{self.condition!r}]"
-        return f"({self.then!r} if {self.condition!r} else {self.other!r})"
+            return f"[{shown(self.condition)}]"
+        return f"({shown(self.then)} if {shown(self.condition)} else {shown(self.other)})"
 
 
 class Quotient(Atom):
@@ -175,7 +177,7 @@ class Quotient(Atom):
         return self.dividend, self.divisor
 
     def __repr__(self) -> str:
-        return f"({self.dividend!r}) // ({self.divisor!r})"
+        return f"({shown(self.dividend)}) // ({shown(self.divisor)})"
 
 
 def lower(term: SymInt | int) -> Bound:

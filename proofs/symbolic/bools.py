@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from proofs.symbolic.atoms import Valuation
+from proofs.symbolic.telling import told
 
 if TYPE_CHECKING:
     from proofs.symbolic.ints import SymInt
@@ -166,7 +167,7 @@ class SymBool:
     # -- what has no symbolic meaning ----------------------------------------------
 
     def _refuse(self, what: str) -> NoReturn:
-        self.pool.refuse(f"{what} of the symbolic truth value {self!r}")
+        self.pool.refuse(f"{what} of the symbolic truth value {self.shown()}")
 
     def __hash__(self) -> NoReturn:  # noqa: PLE0309
         self._refuse("hash()")
@@ -195,19 +196,23 @@ class SymBool:
         return self
 
     def __format__(self, spec: str) -> str:
-        return repr(self)
+        return told(self.shown())
 
     def __repr__(self) -> str:
+        return told(self.shown())
+
+    def shown(self) -> str:
+        """The formula as text."""
         node, positive = self.node, self.positive
         if isinstance(node, All):
             join = " and " if positive else " or "
             parts = (part if positive else part.negation for part in node.parts)
-            return f"({join.join(map(repr, parts))})"
+            return f"({join.join(part.shown() for part in parts)})"
         form = node.form
         if isinstance(node, Equals):
             return form.relate("==" if positive else "!=", node.value)
         if form.is_flag:
-            return repr(form) if not positive else f"not {form!r}"
+            return form.shown() if not positive else f"not {form.shown()}"
         if positive:
             return form.relate("<=", node.bound)
         return form.relate(">=", node.bound + 1)

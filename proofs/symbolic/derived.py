@@ -17,6 +17,7 @@ from proofs.symbolic.atoms import (
 )
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.ints import SymInt
+from proofs.symbolic.telling import shown
 
 if TYPE_CHECKING:
     from proofs.symbolic.pool import Formula, Pool, Term
@@ -176,7 +177,7 @@ def divide(pool: Pool, dividend: Any, divisor: Any) -> Any:
     one, two = number(dividend), number(divisor)
     if one is None or two is None:
         if isinstance(dividend, float) or isinstance(divisor, float):
-            pool.refuse(f"float division of {dividend!r} by {divisor!r}")
+            pool.refuse(f"float division of {shown(dividend)} by {shown(divisor)}")
         return NotImplemented
     if two == 0:
         raise ZeroDivisionError("integer division or modulo by zero")

@@ -14,7 +14,8 @@ from time import perf_counter
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from proofs.symbolic import merging
+from proofs.symbolic import merging, speech
+from proofs.symbolic.active import ACTIVE, PACKAGE
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.context import Context
 from proofs.symbolic.errors import Abandon, Unsupported
@@ -22,7 +23,8 @@ from proofs.symbolic.ground import Ground
 from proofs.symbolic.ints import SymInt
 from proofs.symbolic.path import Path
 from proofs.symbolic.seq import SymSeq
-from proofs.symbolic.trail import ACTIVE, PACKAGE, Limits, Where
+from proofs.symbolic.trail import Limits, Where
+from proofs.symbolic.veiled import Veiled
 
 T = TypeVar("T")
 
@@ -169,12 +171,13 @@ def _is_ours(error: BaseException) -> bool:
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    if traceback is None or not traceback.tb_frame.f_code.co_filename.startswith(PACKAGE):
+    file = "" if traceback is None else traceback.tb_frame.f_code.co_filename
+    if not file.startswith(PACKAGE) or file == speech.__file__:  # Python refuses to format it
         return False
     if isinstance(error, AttributeError):
-        return type(error.obj) not in (SymInt, SymBool, SymSeq)
+        return type(error.obj) not in (SymInt, SymBool, SymSeq, Veiled)
     if isinstance(error, ValueError):  # the smallest or largest of nothing
-        return traceback.tb_frame.f_code.co_filename != merging.__file__
+        return file != merging.__file__
     return not isinstance(error, (ZeroDivisionError, IndexError, TypeError))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from proofs.symbolic.atoms import Atom, Bound, Minimum, Variable
+from proofs.symbolic.telling import shown, told
 
 if TYPE_CHECKING:
     from proofs.symbolic.pool import Pool
@@ -66,7 +67,7 @@ class SymInt:
 
     def __pow__(self, exponent: Any) -> Any:
         if type(exponent) is not int or not 0 <= exponent <= 4:
-            self._refuse(f"the power {exponent!r}")
+            self._refuse(f"the power {shown(exponent)}")
         result: Any = 1
         for _ in range(exponent):
             result = self * result
@@ -82,8 +83,6 @@ class SymInt:
         return self - self // other * other
 
     def __rmod__(self, other: Any) -> Any:
-        if isinstance(other, str):
-            return other % repr(self)
         return other - other // self * self
 
     def __divmod__(self, other: Any) -> Any:
@@ -129,7 +128,7 @@ class SymInt:
     # -- what has no symbolic meaning --------------------------------------------------
 
     def _refuse(self, what: str) -> NoReturn:
-        self.pool.refuse(f"{what} of the symbolic integer {self!r}")
+        self.pool.refuse(f"{what} of the symbolic integer {self.shown()}")
 
     def __hash__(self) -> NoReturn:  # noqa: PLE0309
         self._refuse("hash()")
@@ -203,11 +202,15 @@ class SymInt:
 
     def __format__(self, spec: str) -> str:
         try:
-            return format(repr(self), spec)
+            return told(format(self.shown(), spec))
         except ValueError:
-            return repr(self)
+            return told(self.shown())
 
     def __repr__(self) -> str:
+        return told(self.shown())
+
+    def shown(self) -> str:
+        """The polynomial as text."""
         text = ""
         for atom, coefficient in self.terms:
             maximum = isinstance(atom, Minimum) and coefficient < 0
@@ -225,5 +228,5 @@ def _monomial(atom: Atom, coefficient: int) -> str:
 
 def _maximum(atom: Atom, coefficient: int) -> str:
     assert isinstance(atom, Minimum)
-    text = f"max({', '.join(repr(-a) for a in atom.args)})"
+    text = f"max({', '.join(shown(-a) for a in atom.args)})"
     return text if coefficient == 1 else f"{coefficient}*{text}"

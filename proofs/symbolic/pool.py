@@ -17,6 +17,8 @@ from proofs.symbolic.atoms import INF, Atom, Bound, Conditional, Variable
 from proofs.symbolic.bools import All, AtMost, Equals, Node, SymBool
 from proofs.symbolic.ints import SymInt
 from proofs.symbolic.seq import SymSeq
+from proofs.symbolic.telling import shown
+from proofs.symbolic.veiled import Veiled
 
 Term = SymInt | int
 Formula = SymBool | bool
@@ -97,9 +99,11 @@ class Pool:
             return self.apply(operator, left, right.as_int())
         if operator == "*" and isinstance(right, (list, tuple)):
             return SymSeq.repeat(right, left)
+        if type(right) is Veiled:
+            return NotImplemented
         if isinstance(right, float):
             if abs(right) != INF or operator not in _ORDER:
-                self.refuse(f"{left!r} {operator} the float {right!r}")
+                self.refuse(f"{left.shown()} {operator} the float {right!r}")
             return (right > 0) is (operator in ("<", "<=")) and operator != "=="
         return NotImplemented
 
@@ -149,7 +153,7 @@ class Pool:
         """Refuse values of another exploration: their indices mean nothing here."""
         for value in values:
             if type(value) in (SymInt, SymBool) and value.pool is not self:  # type: ignore[attr-defined]
-                self.refuse(f"{value!r}, which belongs to a different exploration")
+                self.refuse(f"{shown(value)}, which belongs to a different exploration")
 
     # -- literals --------------------------------------------------------------------
 

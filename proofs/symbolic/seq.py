@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from proofs.symbolic.telling import shown, told
+
 if TYPE_CHECKING:
     from proofs.symbolic.bools import SymBool
     from proofs.symbolic.ints import SymInt
@@ -56,7 +58,7 @@ class SymSeq:
         return result
 
     def _refuse(self, what: str) -> NoReturn:
-        self.pool.refuse(f"{what} of a sequence of symbolic length {self.length!r}")
+        self.pool.refuse(f"{what} of a sequence of symbolic length {shown(self.length)}")
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:  # isinstance(x, list) answers as for the real thing
@@ -108,7 +110,7 @@ class SymSeq:
 
     def _slice(self, key: slice) -> SymSeq:
         if key.step not in (None, 1):
-            self._refuse(f"a slice with step {key.step!r}")
+            self._refuse(f"a slice with step {shown(key.step)}")
         start, stop = self._clip(key.start, 0), self._clip(key.stop, self.length)
         return self._derive(self.pool.maximum(stop - start, 0), self.element)
 
@@ -218,5 +220,9 @@ class SymSeq:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = "?" if self.element is _UNKNOWN else repr(self.element)
-        return f"[{shown}] * ({self.length!r})"
+        return told(self.shown())
+
+    def shown(self) -> str:
+        """Element and length as text."""
+        element = "?" if self.element is _UNKNOWN else shown(self.element)
+        return f"[{element}] * ({shown(self.length)})"

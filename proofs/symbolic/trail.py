@@ -7,14 +7,13 @@ Frames of the solver and the knowledge table mirror the trail.
 
 from __future__ import annotations
 
-import os
 import sys
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from time import monotonic
 from types import FrameType
 from typing import NoReturn
 
+from proofs.symbolic.active import ACTIVE, PACKAGE
 from proofs.symbolic.atoms import INF, Valuation, Variable
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.errors import Abandon, NondeterminismError, Unsupported
@@ -23,12 +22,6 @@ from proofs.symbolic.ints import SymInt
 from proofs.symbolic.knowledge import Knowledge
 from proofs.symbolic.lemmas import Lemmas
 from proofs.symbolic.solver import Sat, Solver, Unsat
-
-ACTIVE: ContextVar[Trail | None] = ContextVar("ACTIVE", default=None)
-"""The trail whose run is in progress."""
-
-PACKAGE = os.path.dirname(__file__)
-"""Frames of files below are ours, not the code under test."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +85,8 @@ class Trail:
         self.cuts: list[str] = []
         self.cores: set[str] = set()
         self.abandoned = self._running = False
+        self.heard = False
+        """The text of a symbolic value was made: see `speech`."""
         self._failure: NondeterminismError | None = None
         self._cursor = 0
 
@@ -138,7 +133,9 @@ class Trail:
         cursor = self._cursor
         if cursor < len(self.decisions):
             if self.decisions[cursor].condition is not condition:
-                self._diverge(f"{self.decisions[cursor].condition!r} became {condition!r}")
+                self._diverge(
+                    f"{self.decisions[cursor].condition.shown()} became {condition.shown()}"
+                )
             self._cursor = cursor + 1
             return True
         if not self._running:
@@ -181,6 +178,7 @@ class Trail:
         """Start a run from the top."""
         self._cursor = 0
         self._running, self.abandoned = True, False
+        self.heard = False
         self.gaps, self.declared = [], {}
 
     def finish(self) -> None:
@@ -241,9 +239,9 @@ class Trail:
     def _outside(self, condition: SymBool) -> NoReturn:
         other = ACTIVE.get()
         if other is not None:
-            other.unsupported(f"{condition!r} belongs to a different exploration")
+            other.unsupported(f"{condition.shown()} belongs to a different exploration")
         raise RuntimeError(
-            f"the truth value of {condition!r} was asked outside a run; "
+            f"the truth value of {condition.shown()} was asked outside a run; "
             "state claims with & | ~, or compute them inside the function under test"
         )
 

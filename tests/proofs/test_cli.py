@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,3 +120,28 @@ def test_a_defect_is_one_line_and_no_verdict(
     monkeypatch.setattr("proofs.cli._dispatch", fails)
     assert main(["list"]) == 3
     assert capsys.readouterr().err.endswith("RuntimeError: two lines\n")
+
+
+def _in_a_shell(command: str) -> subprocess.CompletedProcess[str]:
+    """``python -m proofs`` with redirections, which decide what it may write to."""
+    line = f'exec "$0" -m proofs {command}'
+    return subprocess.run(
+        ["sh", "-c", line, sys.executable], capture_output=True, text=True, check=False
+    )
+
+
+def test_without_a_place_to_print_it_says_so() -> None:
+    ran = _in_a_shell("list >&-")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "proofs: stdout is closed, so nothing can be told; send it to /dev/null\n"
+
+
+@pytest.mark.parametrize("command", ["chekc 2>&-", "list >&- 2>&-", "explain nothing-like-it 2>&-"])
+def test_a_complaint_is_no_output(command: str) -> None:
+    ran = _in_a_shell(command)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", "")
+
+
+def test_output_needs_no_place_for_complaints() -> None:
+    ran = _in_a_shell("list 2>&-")
+    assert ran.returncode == 0 and "uniform-decode" in ran.stdout

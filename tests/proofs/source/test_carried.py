@@ -239,11 +239,11 @@ OWN = {
         },
     ),
     "what its row says stays as it is": (
-        "scheduler.sched_step_seq",
+        "scheduler.num_waiting_for_streaming_input",
         {
-            "init": "self.sched_step_seq = 0",
-            "do": "self.sched_step_seq += 1",
-            "doubled": "self.sched_step_seq > 1",
+            "init": "self.num_waiting_for_streaming_input = 0",
+            "do": "self.num_waiting_for_streaming_input += 1",
+            "doubled": "self.num_waiting_for_streaming_input > 1",
         },
     ),
     "a load that is over": (
@@ -282,8 +282,8 @@ QUIET = {
     },
     "a copy": {"init": "self.tables = [0]", "do": "mine = list(self.tables); mine.append(1)"},
     "an empty list for an empty list": {
-        "init": "self.sched_step_seq = []",
-        "do": "self.sched_step_seq = []",
+        "init": "self.failed_recving_kv_req_ids = []",
+        "do": "self.failed_recving_kv_req_ids = []",
     },
     "a global that is read": {"before": "_WIDTH = [1, 2]", "do": "width = len(_WIDTH)"},
     "an object of its own that is read": {

@@ -17,6 +17,7 @@ from proofs.cli import main
 from proofs.source.check import check_source
 from proofs.source.errors import Rejected, SourceError
 from proofs.source.gate import parse
+from proofs.source.inputs import read_source
 from proofs.source.loader import Text
 from proofs.source.sandbox import Job, Limit, check_in_sandbox
 from proofs.verdict import ASYNC, MODES, PROVED, SYNC, UNDECIDED, VIOLATED
@@ -149,6 +150,19 @@ def test_a_file_that_is_no_python_is_told_so(
 def test_a_harmless_file_passes_the_sandbox() -> None:
     report = check_in_sandbox(Job(texts(), "mini", modes=(SYNC,)))
     assert report.verdict == PROVED and report.exit_status == 0
+
+
+@pytest.mark.parametrize("init", ["größe = 1", "x = '\\N{GREEK SMALL LETTER THETA}'"])
+def test_names_of_any_script_pass_the_sandbox(init: str) -> None:
+    report = check_in_sandbox(Job(texts(init=init), "mini", modes=(SYNC,)))
+    assert report.verdict == PROVED and report.exit_status == 0, report
+
+
+def test_a_byte_order_mark_is_no_syntax(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.py"
+    file.write_text(text(), encoding="utf-8-sig")
+    source = read_source(str(file))
+    assert source.texts[0].content == text()
 
 
 def test_a_violation_crosses_the_pipe() -> None:

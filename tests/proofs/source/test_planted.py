@@ -26,6 +26,7 @@ FEATURED = ("booking, KV connector and Mamba alignment",)
 ARRIVAL = ("arrival",)
 STEP = ("step",)
 URGENCY = ("step, priorities",)
+HELD_BACK = ("step, prefills held back",)
 LOADING = ("step, KV connector",)
 CONNECTED = ("running, KV connector",)
 MAMBA = ("running, Mamba alignment",)
@@ -209,6 +210,12 @@ PLANTS: dict[str, Plant] = {
         "scheduled_running_reqs,\n                scheduled_resumed_reqs,",
         "scheduled_resumed_reqs,\n                scheduled_resumed_reqs,",
     ),
+    "a row more while prefills are held back": Plant(
+        "uniform-decode",
+        HELD_BACK,
+        "scheduled_running_reqs.append(request)",
+        before="if throttle_prefills:\n    num_new_tokens += 1",
+    ),
     "a load stays done": Plant(
         "async-load-idle",
         LOADING,
@@ -249,7 +256,7 @@ def test_a_planted_bug_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_without_it_those_runs_find_nothing(mode: str) -> None:
-    names = (*ONE, *TWO, *FEATURED, *ARRIVAL, *CONNECTED, *URGENCY)
+    names = (*ONE, *TWO, *FEATURED, *ARRIVAL, *CONNECTED, *URGENCY, *HELD_BACK)
     verdicts = _verdicts(_texts(), mode, names)
     verdicts.pop("no-reachable-assert")
     assert set(verdicts.values()) == {PROVED}

@@ -208,7 +208,7 @@ def test_implied_branches_cost_no_query() -> None:
 def test_errors_belong_to_their_path() -> None:
     def run(ctx: Context) -> int:
         x = ctx.int("x", 0, 9)
-        assert x != 7, f"{x} is unlucky"
+        assert x != 7, "unlucky"
         quotient: int = 10 // x
         return quotient
 
@@ -218,7 +218,7 @@ def test_errors_belong_to_their_path() -> None:
     assert set(outcomes) == {"NoneType", "AssertionError", "ZeroDivisionError"}
     assert outcomes["AssertionError"].model == {"x": 7}
     assert outcomes["ZeroDivisionError"].model == {"x": 0}
-    assert "x is unlucky" in str(outcomes["AssertionError"].error)
+    assert "unlucky" in str(outcomes["AssertionError"].error)
     at = outcomes["ZeroDivisionError"].error_at
     assert at is not None and at.line == run.__code__.co_firstlineno + 3
 
