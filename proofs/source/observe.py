@@ -11,6 +11,7 @@ from typing import Any
 
 from model.request import RequestStatus as ModelStatus
 from proofs.source.harness import Harness
+from proofs.source.loads import found, is_loading, starts_to_load
 from proofs.source.requests import Request, RequestStatus, length_of
 from proofs.source.settled import request_state
 from proofs.symbolic import SymBool, SymInt
@@ -96,33 +97,28 @@ class Step:
         return StepTotals(self.harness.config, total, len(self.rows))
 
     def advances(self) -> list[Advance]:
-        """How the step moved each request on that it scheduled."""
+        """How the step moved each request on that it scheduled, or that starts to load."""
         return [
             Advance(
                 self.harness.config,
                 request.request_id,
-                counted,
-                self.rows[request.request_id],
+                self._counted(request),
+                self.rows.get(request.request_id, 0),
                 request.num_computed_tokens,
             )
             for request in self.harness.judged
-            if request.request_id in self.rows
-            for counted in [self._counted(request)]
-            if counted is not None
+            if request.request_id in self.rows or starts_to_load(self.harness, request)
         ]
 
     def _counted(self, request: Request) -> Any:
-        """Tokens computed before the step and hits it found; None where a connector had a say."""
+        """Tokens computed before the step, and hits it found."""
         was = self.harness.before[request.request_id]
         if was.status is ModelStatus.RUNNING:
             return was.num_computed_tokens
-        world, name = self.harness.world, request.request_id
-        if name in world.matches:  # where two caches overlap, one of them is cut
-            return None
         before = was.num_computed_tokens
         if was.status is ModelStatus.WAITING_FOR_REMOTE_KVS:  # the last token is computed again
             before = min(before, was.num_tokens - 1)
-        return before + world.hits.get(name, 0)
+        return before + found(self.harness.world, request.request_id)
 
     def states(self) -> list[RequestState]:
         """Every request after the step."""
@@ -184,8 +180,7 @@ class Step:
             num_draft_tokens=drafts,
             is_prefill=self._is_prefill(name, computed),
             is_padded=from_waiting and drafts > 0,
-            is_loading=was.status is ModelStatus.WAITING_FOR_REMOTE_KVS
-            and request.status is RequestStatus.WAITING_FOR_REMOTE_KVS,
+            is_loading=is_loading(h, name),
             must_wait=self._must_wait(request, from_waiting),
             budget_left=min(budget, inputs - config.draft_slots),
             budget_untouched=all_of(h.is_first, count == 0),
@@ -205,10 +200,7 @@ class Step:
             return SCHEDULED
         if not from_waiting:
             return SKIPPED
-        was = self.harness.before[name].status
-        if request.status is RequestStatus.WAITING_FOR_REMOTE_KVS and (
-            was is not ModelStatus.WAITING_FOR_REMOTE_KVS
-        ):
+        if starts_to_load(self.harness, request):
             return LOADING
         return SKIPPED if name in self.harness.world.skipped else BLOCKED
 
