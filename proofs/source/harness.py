@@ -19,6 +19,7 @@ from proofs.source.requests import Request, RequestQueue, RequestStatus, sequenc
 from proofs.source.state import Features, Moment, View, arbitrary_config, knows
 from proofs.source.stubs import Stub
 from proofs.source.world import Context, World
+from proofs.symbolic import SymSeq
 from proofs.verdict import ASYNC, SYNC
 from spec import assumptions as spec_world
 from spec.config import Config, coupled_ranges
@@ -105,7 +106,9 @@ class Harness:
         request.num_computed_tokens = new(f"{name} num_computed_tokens")
         if status in (RequestStatus.RUNNING,):
             request.num_output_placeholders = new(f"{name} num_output_placeholders")
-            request.spec_token_ids = sequence(new(f"{name} len_spec_token_ids", 0), -1)
+            drafts = request.spec_token_ids = sequence(new(f"{name} len_spec_token_ids", 0), -1)
+            if self.is_async and type(drafts) is SymSeq:
+                drafts.is_merged = True  # all requests of vLLM's share one list of placeholders
             request.is_prefill_chunk = self.context.bool(f"{name} is_prefill_chunk")
             request.num_preemptions = new(f"{name} num_preemptions", 0)
         if self.is_async and self.tracks_flight:

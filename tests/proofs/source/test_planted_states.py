@@ -13,9 +13,21 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from planted import LOADING, ONE, STEP, TWO, URGENCY, VICTIM, Plant, findings
+from planted import (
+    LEAST_URGENT,
+    LOADING,
+    ONE,
+    STEP,
+    TWO,
+    URGENCY,
+    VICTIM,
+    Plant,
+    findings,
+    release,
+    verdicts,
+)
 
-from proofs.verdict import ASYNC, VIOLATED
+from proofs.verdict import ASYNC, SYNC, UNDECIDED, VIOLATED
 
 STALE = ("booking after preemption",)
 NOT_DONE = "if request_id not in self.finished_recving_kv_req_ids:"
@@ -145,3 +157,45 @@ def test_a_planted_bug_is_found(name: str) -> None:
     found = findings(plant.texts(), plant.mode, plant.tasks, plant.version)
     about = [f for f in found if f.invariant == plant.invariant and plant.site in f.site]
     assert VIOLATED in [finding.verdict for finding in about]
+
+
+def test_a_list_that_requests_share_must_not_change_in_place() -> None:
+    """All requests of the asynchronous scheduler have one list of placeholder drafts."""
+    trimmed = Plant(
+        "rows-match-drafts",
+        STEP,
+        "spec_token_ids = spec_token_ids[:num_scheduled_spec_tokens]",
+        "del spec_token_ids[num_scheduled_spec_tokens:]",
+    )
+    assert verdicts(trimmed.texts(), ASYNC, STEP)[trimmed.invariant] == UNDECIDED
+
+
+def test_a_violation_does_not_hide_another_of_the_same_invariant() -> None:
+    """0.31.0 breaks `progress` where a request preempts itself; here it does elsewhere, too."""
+    stops = Plant(
+        "progress",
+        (*VICTIM, *LEAST_URGENT),
+        "this prevents uniform decode optimizations.\n                req_index += 1\n"
+        "                continue",
+        "this prevents uniform decode optimizations.\n                break",
+        version="0.31.0",
+    )
+    shown = []
+    for texts in (release(stops.version), stops.texts()):
+        found = findings(texts, ASYNC, stops.tasks, stops.version)
+        (finding,) = (f for f in found if f.invariant == stops.invariant)
+        assert finding.verdict == VIOLATED and finding.line is not None
+        shown.append([str(finding.line), *finding.also])
+    assert len(shown[1]) > len(shown[0])
+
+
+def test_a_done_load_is_looked_for_in_every_queue() -> None:
+    unseen = Plant(
+        "progress",
+        LOADING,
+        "while (self.waiting or self.skipped_waiting) and token_budget > 0:",
+        "while self.waiting and token_budget > 0:",
+        version="0.30.0",
+    )
+    found = verdicts(unseen.texts(), SYNC, unseen.tasks, unseen.version)
+    assert found[unseen.invariant] == VIOLATED
