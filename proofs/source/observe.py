@@ -31,6 +31,17 @@ from spec.records import (
 _NUMBERS = (int, bool, SymInt, SymBool)
 
 
+def in_order(harness: Harness) -> list[Request]:
+    """Running requests first, waiting ones as they were looked at, then those that were not."""
+    everyone = {r.request_id: r for r in harness.everyone}
+    before = harness.before
+    running = [r for n, r in everyone.items() if before[n].status is ModelStatus.RUNNING]
+    looked = [everyone[n] for n in harness.world.looked if n in everyone]
+    looked = [request for request in looked if request not in running]
+    queued = [r for queue in harness.queues() for r in queue if r in everyone.values()]
+    return running + looked + [r for r in queued if r not in running and r not in looked]
+
+
 class Step:
     """One call of ``schedule()`` as records.
 
@@ -61,7 +72,7 @@ class Step:
         if elsewhere is None:
             elsewhere = self.harness.context.bool("a request elsewhere computes prompt")
         self._group_has_prefill = any_of(elsewhere, self.computes_prompt())
-        for request in self._in_order():
+        for request in in_order(self.harness):
             if self._is_out_of_reach(request, made):
                 continue
             decision = self._decision(request, used, count, running_scheduled, prefill_scheduled)
@@ -125,16 +136,6 @@ class Step:
         return [request_state(self.harness, r) for r in self.harness.judged]
 
     # -- one decision --------------------------------------------------------------------------
-
-    def _in_order(self) -> list[Request]:
-        """Running requests first, waiting ones as they were looked at, then those that were not."""
-        everyone = {r.request_id: r for r in self.harness.everyone}
-        before = self.harness.before
-        running = [r for n, r in everyone.items() if before[n].status is ModelStatus.RUNNING]
-        looked = [everyone[n] for n in self.harness.world.looked if n in everyone]
-        looked = [request for request in looked if request not in running]
-        queued = [r for queue in self.harness.queues() for r in queue if r in everyone.values()]
-        return running + looked + [r for r in queued if r not in running and r not in looked]
 
     def _is_out_of_reach(self, request: Request, made: list[Decision]) -> bool:
         """The step had stopped before it came to this waiting request: nothing is claimed."""

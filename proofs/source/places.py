@@ -31,17 +31,18 @@ def places(harness: Harness, request: Request) -> dict[str, Any]:
     Up to 0.30 whom a step has passed over stays in a queue of those, as does who loads; only a
     connector or stale output makes a step pass over someone.  Since 0.31 who holds KV has a queue
     of its own: what a request has computed tells who that is, unless it is of one token, of which
-    a load brings none that counts.
+    a load brings none that counts.  Two texts that are compared must both know the queue: what only
+    one of them tells apart is no state of the other.
     """
-    queues = queue_names(harness.scheduler)
+    queues, known = queue_names(harness.scheduler), harness.loaded.mentioned
     loading, connected = loads(request), harness.features.connector is True
     may: dict[str, Any] = {WAITING: True}
     if SKIPPED in queues:
         passed_over = connected or (harness.is_async and harness.tracks_flight)
-        may = {SKIPPED: loading or passed_over, WAITING: not loading}
+        may = {SKIPPED: loading or (passed_over and SKIPPED in known), WAITING: not loading}
     if KV_HOLDING in queues:
         holds = any_of(loading, request.num_computed_tokens > 0)
-        is_short = request.num_tokens == 1 if connected else False
+        is_short = request.num_tokens == 1 if connected and KV_HOLDING in known else False
         others = {queue: all_of(possible, not_(holds)) for queue, possible in may.items()}
         may = {KV_HOLDING: any_of(holds, is_short)} | others
     return may
