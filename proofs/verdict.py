@@ -66,6 +66,8 @@ class Obligation:
     """Why it is undecided, or which body broke it."""
     site: str = ""
     """The statement of a source that raises: one obligation each, so that none hides another."""
+    also: tuple[str, ...] = ()
+    """Other lines of a source at which it is violated, each with a run in which it is."""
     expected: str | None = None
     """What the table of known bugs says; None where it says nothing."""
     lost: tuple[str, ...] = ()
@@ -87,6 +89,7 @@ class Obligation:
         return {
             "invariant": self.invariant,
             **({"site": self.site} if self.site else {}),
+            **({"also": list(self.also)} if self.also else {}),
             "policy": self.policy,
             "mode": self.mode,
             "verdict": self.verdict,

@@ -43,6 +43,7 @@ def outcome_of(
             waivers=finding.waivers,
             reason=finding.reason,
             site=finding.site,
+            also=finding.also,
             trace=_at(_trace(finding, by_name, report, target), path_of),
             statistics=statistics,
             work=report.statistics,

@@ -112,6 +112,9 @@ def policy_report(
         for site in sorted({o.site for o in both if o.site}):
             modes = {o.mode: o for o in both if o.site == site}
             lines.append(f"      {'/'.join(modes)}: {site}")
+        for place in dict.fromkeys(place for o in both for place in o.also):
+            modes = {o.mode: o for o in both if place in o.also}
+            lines.append(f"      {'/'.join(modes)}: also {place}")
         for obligation in both:
             if obligation.verdict == UNDECIDED and obligation.reason not in common:
                 lines.append(f"      {obligation.mode}: undecided: {obligation.reason}")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from model.request import RequestStatus as ModelStatus
 from proofs.source.carried import make_arbitrary
 from proofs.source.goals import (
     Goal,
@@ -15,9 +16,12 @@ from proofs.source.goals import (
     flight_goals,
     goals_about,
     known_goals,
+    settled_goals,
 )
 from proofs.source.harness import Harness
+from proofs.source.places import enqueue
 from proofs.source.requests import Request, RequestStatus, sequence
+from proofs.source.resting import resting_goals
 from proofs.source.settled import booking, request_state
 from proofs.source.stubs import Record
 from proofs.source.tokens import Token
@@ -54,21 +58,21 @@ class Share:
 
 def booked(h: Harness) -> list[Goal]:
     """The output of one step in flight is booked for one running request."""
-    return _booked(h, [_running(h, "R")], MOST_SAMPLED)
+    return _booked(h, [_running(h, "R")], (MOST_SAMPLED,))
 
 
 def booked_stale(h: Harness) -> list[Goal]:
     """Output of rows in flight comes back for a request that was preempted meanwhile."""
-    return _booked(h, [_preempted(h, "R")], MOST_SAMPLED)
+    return _booked(h, [_preempted(h, "R")], (MOST_SAMPLED,))
 
 
 def booked_together(h: Harness) -> list[Goal]:
     """The output of two requests: each goes on, ends, was preempted or has been aborted.
 
-    To tell a text that confuses the two takes one token each and no drafts in flight.
+    To tell a text that confuses the two, one has drafts in flight and gets more tokens back.
     """
     h.context.assume(h.config.max_num_seqs >= 2)
-    return _booked(h, [_any(h, "Q", drafts=0), _any(h, "R", drafts=0)], 1)
+    return _booked(h, [_any(h, "Q"), _any(h, "R", drafts=0)], (2, 1))
 
 
 def _any(h: Harness, name: str, drafts: int | None = None) -> Share:
@@ -117,7 +121,7 @@ def _preempted(h: Harness, name: str, drafts: int | None = None) -> Share:
     if not h.world.connector:  # nothing is computed, nor loaded, before it is admitted again
         h.context.assume(request.num_computed_tokens == 0)
     h.suppose(request, 0)
-    h.enqueue(request)
+    enqueue(h, request)
     share = _in_flight(h, request, drafts)
     if h.keeps_placeholders:  # what is in flight is part of it, as it was before
         request.num_output_placeholders = _pending(h, share)
@@ -143,11 +147,12 @@ def _pending(h: Harness, share: Share) -> Any:
 # -- the call -------------------------------------------------------------------------------------
 
 
-def _booked(h: Harness, shares: list[Share], most: int) -> list[Goal]:
+def _booked(h: Harness, shares: list[Share], most: tuple[int, ...]) -> list[Goal]:
+    """``most``: tokens each of them gets back at most."""
     h.arbitrary_state()
     h.snapshot()
-    for share in shares:
-        share.tokens = h.world.returned(share.request, _sampled(h, share, most))
+    for share, most_of_it in zip(shares, most, strict=True):
+        share.tokens = h.world.returned(share.request, _sampled(h, share, most_of_it))
     update(h, shares)
     return [goal for share in shares for goal in _after(h, share)]
 
@@ -168,6 +173,7 @@ def _sampled(h: Harness, share: Share, most: int) -> int:
 def update(h: Harness, shares: Iterable[Share]) -> None:
     """Call ``update_from_output`` with these shares, then propose drafts."""
     shares = list(shares)
+    in_batch = shares[::-1]  # the runner has an order of its own
     host, total = h.loaded.host, 0
     attached: dict[str, Any] = {}
     for share in shares:
@@ -183,8 +189,8 @@ def update(h: Harness, shares: Iterable[Share]) -> None:
         host,
         "ModelRunnerOutput",
         {
-            "sampled_token_ids": [list(share.tokens) for share in shares],
-            "req_id_to_index": {share.name: index for index, share in enumerate(shares)},
+            "sampled_token_ids": [list(share.tokens) for share in in_batch],
+            "req_id_to_index": {share.name: index for index, share in enumerate(in_batch)},
         },
     )
     moment = h.moment()
@@ -223,11 +229,19 @@ def _after(h: Harness, share: Share) -> list[Goal]:
     records = [booking(h, request, share.samples, share.tokens), request_state(h, request)]
     goals = goals_about(h, records) + as_asked_goals(h, request) + known_goals(h, request)
     if not share.is_gone:
-        goals += flight_goals(h, request, -share.rows)
+        goals += flight_goals(h, request, -share.rows) + _settled(h, share)
     if request.status <= RequestStatus.PREEMPTED:
         goals += clause_goals(h, request, h.in_flight(request))
-        goals += draft_goals(h, request)
+        goals += draft_goals(h, request) + resting_goals(h, request)
     return goals
+
+
+def _settled(h: Harness, share: Share) -> list[Goal]:
+    """Nothing that came back of a preempted request counts: it starts anew."""
+    if h.before[share.name].status is not ModelStatus.RUNNING:
+        return settled_goals(h, share.request, 0, 0)
+    pending = _pending(h, share)
+    return settled_goals(h, share.request, pending, pending - len(share.tokens))
 
 
 # -- arrival --------------------------------------------------------------------------------------
@@ -256,5 +270,6 @@ def arrived(h: Harness) -> list[Goal]:
     goals = goals_about(h, [request_state(h, r) for r in h.everyone])
     for one in h.everyone:
         goals += as_asked_goals(h, one) + known_goals(h, one)
+        goals += flight_goals(h, one, 0) + resting_goals(h, one)
         goals += clause_goals(h, one, h.in_flight(one) if one.request_id == "R" else 0)
     return goals

@@ -112,7 +112,7 @@ class Carried:
                     yield f"request.{name}", _value_of(value, name)
             if request.drop_stale_output is not False and profile.row(f"request.{DROP}") is None:
                 yield f"request.{DROP}", "any-bool"
-        if h.world.connector:  # then it is a promise: see `goals.loaded_goals`
+        if h.world.connector:  # then it is a promise: see `loads.load_goals`
             return
         row = profile.state(LOADED)
         loaded = getattr(h.scheduler, LOADED, ())

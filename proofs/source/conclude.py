@@ -37,26 +37,43 @@ def findings_about(
     violated: list[Finding] = []
     failures: list[str] = []
     for site in outcome.sites if invariant == ASSERT else ("",):
-        trace = _smallest(loaded, outcome, (invariant, site), kept, failures)
+        traces = _replayed(loaded, outcome, (invariant, site), kept, failures)
+        trace = next(traces, None)
         if trace is not None:
-            violated.append(Finding(invariant, mode, VIOLATED, scope, trace, NOT_SHOWN, site=site))
+            also = () if site else _elsewhere(trace, traces)
+            found = Finding(
+                invariant, mode, VIOLATED, scope, trace, NOT_SHOWN, site=site, also=also
+            )
+            violated.append(found)
     rest = _held(outcome, invariant, mode, scope, failures, dropped)
     if not violated or (invariant == ASSERT and rest.verdict == UNDECIDED):
         yield rest
     yield from violated
 
 
-def _smallest(
+def _replayed(
     loaded: Loaded, outcome: Outcome, topic: Topic, kept: frozenset[str], failures: list[str]
-) -> Trace | None:
-    """The smallest counterexample that breaks the topic on integers too."""
+) -> Iterator[Trace]:
+    """The counterexamples that break the topic on integers too, the smallest first."""
     proposed = [c for (about, _), c in outcome.candidates.items() if about == topic]
     for candidate in sorted(proposed, key=lambda c: (c.task.features.count, c.size)):
         try:
-            return replay(loaded, candidate.task, candidate.answers, topic[0], kept, topic[1])
+            yield replay(loaded, candidate.task, candidate.answers, topic[0], kept, topic[1])
         except NotReplayed as failure:
             failures.append(f"{candidate.task.name}: not replayed: {failure}")
-    return None
+
+
+def _elsewhere(shown: Trace, others: Iterable[Trace]) -> tuple[str, ...]:
+    """The other lines behind violations of the same invariant, so that none hides another: one
+    run each in which they are."""
+    lines = {_line(shown): ""}
+    for trace in others:
+        lines.setdefault(_line(trace), trace.policy)
+    return tuple(sorted(f"{line} ({run})" for line, run in lines.items() if run))
+
+
+def _line(trace: Trace) -> str:
+    return "{file}:{line}".format(**trace.source) if trace.source else ""
 
 
 def _held(

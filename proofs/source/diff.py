@@ -21,6 +21,7 @@ from proofs.source.harness import Harness
 from proofs.source.host import RAN_ON, RanOn
 from proofs.source.induct import NOT_THE_SAME, bounded
 from proofs.source.loader import Loaded, Text, load
+from proofs.source.places import WAITING_QUEUES
 from proofs.source.profile import profile_for
 from proofs.source.scenarios import CROWDS, Shape, Task, crowds, shapes
 from proofs.source.sides import Side, counted_differently, left, look, scheduled_differently
@@ -129,13 +130,12 @@ def _compare(comparison: Comparison, mode: str, task: Task, path: Path[tuple[Sid
     """Every request of one path; one that differs only since one before it does is no news."""
     old, new = path.value
     alike: Any = True
-    for request in old.harness.everyone:
-        name = request.request_id
+    for name in old.turns:
         rows = scheduled_differently(old, new, name)
         counters = all_of(not_(rows), counted_differently(old, new, name))
         differs = all_of(alike, any_of(rows, counters))
         subject = Subject(old, new, name)
-        if request.request_id not in old.harness.stand_ins:
+        if name not in old.harness.stand_ins:
             _populations(comparison, path, subject, differs)
             for doubt, said in ((all_of(alike, rows), ""), (all_of(alike, counters), COUNTERS)):
                 if possible(path, doubt, comparison):
@@ -171,6 +171,8 @@ def _concluded(
     scope = SCOPE
     if "max_num_new_slots_for_drafting" in only_one:
         scope += "; no drafter slots (D = 0): one of the two does not know them"
+    if not only_one.isdisjoint(WAITING_QUEUES):
+        scope += "; of the queues only the order of all who wait: the two keep different ones"
     verdicts = [
         Same(
             p.name,

@@ -73,14 +73,19 @@ def _goal(harness: Harness, invariant: str, claim: Claim, name: str, record: Any
     return Goal(invariant, name, request, claim.unless_waived, granted, claim)
 
 
+def plain(invariant: str, name: str, request: str, claim: Claim) -> Goal:
+    """A claim that nothing waives and nothing is granted to."""
+    return Goal(invariant, name, request, claim.unless_waived, {}, claim)
+
+
 def flight_goals(harness: Harness, request: Request, added: Any) -> list[Goal]:
     """The text's own count of rows in flight moves by the rows that left, or came back.
 
-    Nothing in the catalogue reads that counter.  But under async scheduling a state is supposed
-    to have it right (`output-in-order`, and what of it is stale after a preemption), so a text has
-    to keep it right.
+    Nothing in the catalogue reads that counter.  But a state is supposed to have it right (0 under
+    sync scheduling; otherwise `output-in-order`, and what of it is stale after a preemption), so a
+    text has to keep it right.
     """
-    if not (harness.is_async and harness.tracks_flight):
+    if not harness.tracks_flight:
         return []
     was = harness.before[request.request_id].num_in_flight_tokens
     claim = Claim(
@@ -88,7 +93,7 @@ def flight_goals(harness: Harness, request: Request, added: Any) -> list[Goal]:
         "==",
         {"rows in flight": was + added},
     )
-    return [_plain(IN_FLIGHT, "rows_in_flight", request.request_id, claim)]
+    return [plain(IN_FLIGHT, "rows_in_flight", request.request_id, claim)]
 
 
 def as_asked_goals(harness: Harness, request: Request) -> list[Goal]:
@@ -98,7 +103,7 @@ def as_asked_goals(harness: Harness, request: Request) -> list[Goal]:
         (field, Claim({field: getattr(request, field)}, "==", {"before": getattr(was, field)}))
         for field in AS_ASKED
     )
-    return [_plain(CONSERVATION, f"{field}_as_asked", request.request_id, c) for field, c in claims]
+    return [plain(CONSERVATION, f"{field}_as_asked", request.request_id, c) for field, c in claims]
 
 
 def known_goals(harness: Harness, request: Request) -> list[Goal]:
@@ -115,7 +120,35 @@ def known_goals(harness: Harness, request: Request) -> list[Goal]:
     known = requests.get(request.request_id) is request
     alive = request.status <= RequestStatus.PREEMPTED
     claim = Claim({"known to the scheduler": int(known)}, "==", {"alive": int(alive)})
-    return [_plain(CONSERVATION, "known_while_alive", request.request_id, claim)]
+    return [plain(CONSERVATION, "known_while_alive", request.request_id, claim)]
+
+
+def settled_goals(harness: Harness, request: Request, pending: Any, rejected: Any) -> list[Goal]:
+    """What is booked of a request's rows in flight is no longer in flight.
+
+    Args:
+        pending: what the rows that came back were to sample, drafts included.
+        rejected: of those, how many did not become tokens.
+    """
+    was, name = harness.before[request.request_id], request.request_id
+    if request.status > RequestStatus.PREEMPTED:
+        return []
+    goals = []
+    if harness.is_async and not (
+        harness.keeps_placeholders and was.status is not ModelStatus.RUNNING
+    ):
+        claim = Claim(
+            {"num_output_placeholders": request.num_output_placeholders},
+            "==",
+            {"before": was.num_output_placeholders, "-came back": -pending},
+        )
+        goals.append(plain(IN_FLIGHT, "placeholders_settle", name, claim))
+    claim = Claim(
+        {"num_computed_tokens": request.num_computed_tokens},
+        "==",
+        {"before": was.num_computed_tokens, "-rejected": -rejected},
+    )
+    return [*goals, plain(IN_FLIGHT, "computed_settles", name, claim)]
 
 
 def draft_goals(harness: Harness, request: Request) -> list[Goal]:
@@ -129,11 +162,11 @@ def draft_goals(harness: Harness, request: Request) -> list[Goal]:
         {"drafts proposed": proposed},
         when=not_(request.is_prefill_chunk),
     )
-    return [_plain("uniform-decode", "drafts_as_proposed", request.request_id, claim)]
+    return [plain("uniform-decode", "drafts_as_proposed", request.request_id, claim)]
 
 
 def output_goals(harness: Harness, output: Any, rows: Mapping[str, Any]) -> list[Goal]:
-    """What the output says besides rows and drafts agrees with the rows.
+    """What the output says besides rows and drafts agrees with the rows; no more run than may.
 
     A text that leaves a field out is asked nothing about it.
     """
@@ -144,21 +177,28 @@ def output_goals(harness: Harness, output: Any, rows: Mapping[str, Any]) -> list
         for number in rows.values():
             total = total + number
         claim = Claim({TOTAL: fields[TOTAL]}, "==", {"sum of rows": total})
-        goals.append(_plain("within-budget", "total_of_rows", "", claim))
+        goals.append(plain("within-budget", "total_of_rows", "", claim))
+    ran = sum(1 for request in harness.scheduler.running if request in harness.everyone)
+    for what, count in (("running", ran), ("with rows", len(rows))):
+        claim = Claim({what: count}, "<=", {"max_num_seqs": harness.config.max_num_seqs})
+        goals.append(plain("within-budget", "seats", "", claim))
     if all(name in fields for name in TOLD):
         told = [data.req_id for data in fields[TOLD[0]]] + list(fields[TOLD[1]].req_ids)
         for request in harness.judged:
             name = request.request_id
             claim = Claim({"told to the runner": told.count(name)}, "==", {"rows": name in rows})
-            goals.append(_plain(CONSERVATION, "runner_is_told", name, claim))
+            goals.append(plain(CONSERVATION, "runner_is_told", name, claim))
     return goals
 
 
 def victim_goals(harness: Harness) -> list[Goal]:
-    """Nobody is preempted while a less urgent request, or one admitted later, keeps its place."""
+    """Nobody is preempted while a less urgent request, or one admitted later, keeps its place; and
+    nobody but for blocks the pool did not have: a victim is an excuse only then."""
     before, by_priority = harness.before, harness.config.priority_scheduling
     ran = [r for r in harness.everyone if before[r.request_id].status is ModelStatus.RUNNING]
-    goals: list[Goal] = []
+    victims = sum(1 for r in ran if r.status is RequestStatus.PREEMPTED)
+    claim = Claim({"preempted": victims}, "<=", {"refusals of the pool": harness.world.refusals})
+    goals = [plain("progress", "preempted_for_blocks", "", claim)] if victims else []
     for at, victim in enumerate(ran):
         if victim.status is not RequestStatus.PREEMPTED:
             continue
@@ -170,22 +210,8 @@ def victim_goals(harness: Harness) -> list[Goal]:
             urgent = any_of(victim.priority < other.priority, tied)
             wrong = any_of(all_of(by_priority, urgent), all_of(not_(by_priority), at < place))
             claim = Claim({"comes before one that stays": ite(wrong, 1, 0)}, "==", {"0": 0})
-            goals.append(_plain("progress", "last_is_preempted", victim.request_id, claim))
+            goals.append(plain("progress", "last_is_preempted", victim.request_id, claim))
     return goals
-
-
-def loaded_goals(harness: Harness, request: Request) -> list[Goal]:
-    """A load that is done is forgotten once its request goes on: the next one is not done yet."""
-    if not harness.world.connector:
-        return []
-    noted = request.request_id in harness.scheduler.finished_recving_kv_req_ids
-    loading = request.status is RequestStatus.WAITING_FOR_REMOTE_KVS
-    claim = Claim({"noted as loaded": int(noted and not loading)}, "==", {"0": 0})
-    return [_plain("async-load-idle", "load_is_forgotten", request.request_id, claim)]
-
-
-def _plain(invariant: str, name: str, request: str, claim: Claim) -> Goal:
-    return Goal(invariant, name, request, claim.unless_waived, {}, claim)
 
 
 def clause_goals(

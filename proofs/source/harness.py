@@ -11,19 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proofs.clauses import request_clauses
-from proofs.source.carried import Carried, make_arbitrary
-from proofs.source.errors import SourceError
+from proofs.source.carried import LOADED, Carried, make_arbitrary
 from proofs.source.fresh import Fresh
 from proofs.source.loader import Loaded
-from proofs.source.requests import (
-    Request,
-    RequestQueue,
-    RequestStatus,
-    sequence,
-)
+from proofs.source.places import enqueue, queue_names
+from proofs.source.requests import Request, RequestQueue, RequestStatus, sequence
 from proofs.source.state import Features, Moment, View, arbitrary_config, knows
 from proofs.source.stubs import Stub
 from proofs.source.world import Context, World
+from proofs.symbolic import SymSeq
 from proofs.verdict import ASYNC, SYNC
 from spec import assumptions as spec_world
 from spec.config import Config, coupled_ranges
@@ -40,7 +36,6 @@ HOLD_BACK = "throttle_prefills"
 """What `schedule` is told when prefills shall wait (since 0.25)."""
 HELD_BACK = "prefills held back"
 """How a run is called in which they do."""
-WAITING_QUEUES = ("kv_holding_waiting", "skipped_waiting", "waiting")
 
 
 @dataclass
@@ -65,6 +60,8 @@ class Harness:
     """The steps of the run."""
     before: dict[str, View] = field(init=False, default_factory=dict)
     """Request id → its counters when the step began."""
+    loaded_before: frozenset[str] = frozenset()
+    """Requests whose load was done when the step began."""
 
     def __post_init__(self) -> None:
         self.config = arbitrary_config(self.context, self.features, self.loaded.mentioned)
@@ -113,7 +110,9 @@ class Harness:
         request.num_computed_tokens = new(f"{name} num_computed_tokens")
         if status in (RequestStatus.RUNNING,):
             request.num_output_placeholders = new(f"{name} num_output_placeholders")
-            request.spec_token_ids = sequence(new(f"{name} len_spec_token_ids", 0), -1)
+            drafts = request.spec_token_ids = sequence(new(f"{name} len_spec_token_ids", 0), -1)
+            if self.is_async and type(drafts) is SymSeq:
+                drafts.is_merged = True  # all requests of vLLM's share one list of placeholders
             request.is_prefill_chunk = self.context.bool(f"{name} is_prefill_chunk")
             request.num_preemptions = new(f"{name} num_preemptions", 0)
         if self.is_async and self.tracks_flight:
@@ -167,11 +166,12 @@ class Harness:
             self.context.assume(request.num_output_tokens == 0)
             self.context.assume(request.num_in_flight_tokens == 0)
         if status is RequestStatus.WAITING_FOR_REMOTE_KVS:
+            self.context.assume(request.num_computed_tokens >= 1)
             if bool(flag(f"{name} KV load is done")):
                 self.scheduler.finished_recving_kv_req_ids.add(name)
         elif not self.features.connector:
             self.context.assume(request.num_computed_tokens == 0)
-        self.enqueue(request)
+        enqueue(self, request)
         return request
 
     @property
@@ -179,23 +179,9 @@ class Harness:
         """Whether the text leaves H as it is when it preempts (vLLM up to 0.26)."""
         return self.is_async and self.kept is not None and NOTHING_IN_FLIGHT not in self.kept
 
-    def enqueue(self, request: Request) -> None:
-        """Into the queue in which the text keeps such a request."""
-        queues = [q for q in WAITING_QUEUES if hasattr(self.scheduler, q)]
-        if not queues:
-            raise SourceError("the scheduler has no attribute `waiting`: renamed?", 3)
-        blocked = request.status is RequestStatus.WAITING_FOR_REMOTE_KVS
-        name = "waiting"
-        if "kv_holding_waiting" in queues and (blocked or bool(request.num_computed_tokens > 0)):
-            name = "kv_holding_waiting"
-        elif "skipped_waiting" in queues and blocked:
-            name = "skipped_waiting"
-        queue = getattr(self.scheduler, name)
-        queue.add_request(request)
-
     def queues(self) -> list[RequestQueue]:
         """The waiting queues the text keeps."""
-        return [getattr(self.scheduler, q) for q in WAITING_QUEUES if hasattr(self.scheduler, q)]
+        return [getattr(self.scheduler, name) for name in queue_names(self.scheduler)]
 
     def others_wait(self) -> None:
         """Any number of further requests stand behind in the queue."""
@@ -277,8 +263,10 @@ class Harness:
         return View.of(request, self.tracks_flight)
 
     def snapshot(self) -> None:
-        """Remember every request's counters as the step begins."""
+        """Remember every request's counters, and which loads are done, as the step begins."""
         self.before = {request.request_id: self.view(request) for request in self.everyone}
+        done = getattr(self.scheduler, LOADED, ())
+        self.loaded_before = frozenset(name for name in self.before if name in done)
 
 
 def make_scheduler(loaded: Loaded, config: Config, log_stats: bool = True) -> Any:

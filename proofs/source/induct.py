@@ -170,7 +170,7 @@ def _judge(
         else:
             site = site_of(loaded, path.error)
             assert site is not None, "`from_profile` doubts what the text did not raise"
-            _propose(path, task, harness, (ASSERT, site.name), True, outcome)
+            _propose(path, task, harness, ((ASSERT, site.name), task.name), True, outcome)
         return
     assert harness is not None
     goals = [
@@ -186,7 +186,8 @@ def _judge(
             outcome.broken.add(goal.name)
         elif isinstance(answer, Refuted):
             broken = all_of(not_(goal.formula), *goal.granted.values())
-            _propose(path, task, harness, (goal.invariant, ""), broken, outcome)
+            key = (goal.invariant, ""), f"{goal.name} of {goal.request}, {task.name}"
+            _propose(path, task, harness, key, broken, outcome)
         else:
             assert isinstance(answer, Unknown)
             outcome.doubtful[goal.invariant] = answer.reason
@@ -238,16 +239,19 @@ def _propose(
     path: Path[list[Goal]],
     task: Task,
     harness: Harness,
-    topic: Topic,
+    key: tuple[Topic, str],
     doubt: Any,
     outcome: Outcome,
 ) -> None:
-    """Keep the path's smallest counterexample, if it is smaller than the one known."""
-    if outcome.enough is not None and topic not in outcome.enough:
+    """Keep the path's smallest counterexample, if it is smaller than the one known.
+
+    ``key``: the topic, and which of its promises is broken in which run.
+    """
+    if outcome.enough is not None and key[0] not in outcome.enough:
         return
     config = harness.config
     order: list[Any] = [getattr(config, name) for name in SIZES]
-    known = outcome.candidates.get((topic, task.name))
+    known = outcome.candidates.get(key)
     if known is not None:
         length, drafts = order[0], order[1]
         best = known.size
@@ -258,7 +262,7 @@ def _propose(
     model = path.minimize(doubt, order)
     if model is not None:
         size = tuple(int(evaluate(term, model)) for term in order)
-        outcome.candidates[topic, task.name] = Candidate(task, model, size)
+        outcome.candidates[key] = Candidate(task, model, size)
 
 
 def from_profile(loaded: Loaded, error: BaseException) -> str | None:

@@ -15,8 +15,10 @@ from proofs.source.bookings import MOST_SAMPLED
 from proofs.source.carried import make_arbitrary
 from proofs.source.goals import Goal, goals_about, known_goals, output_goals, victim_goals
 from proofs.source.harness import Harness
+from proofs.source.loads import load_goals
 from proofs.source.observe import Step
 from proofs.source.requests import Request, RequestStatus, sequence
+from proofs.source.resting import resting_goals
 from proofs.source.scenarios import Scenario
 from proofs.source.settled import booking, request_state
 from proofs.source.state import Moment
@@ -81,7 +83,9 @@ class _Life:
         if last:
             goals += goals_about(h, [*decisions, seen.totals()])
             goals += output_goals(h, output, seen.rows) + victim_goals(h)
-            goals += [goal for request in h.everyone for goal in known_goals(h, request)]
+            for request in h.everyone:
+                goals += known_goals(h, request) + load_goals(h, request)
+                goals += resting_goals(h, request)
             if h.is_async:
                 goals += goals_about(h, seen.states())
             if not self.books:

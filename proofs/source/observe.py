@@ -11,6 +11,7 @@ from typing import Any
 
 from model.request import RequestStatus as ModelStatus
 from proofs.source.harness import Harness
+from proofs.source.loads import found, is_loading, starts_to_load
 from proofs.source.requests import Request, RequestStatus, length_of
 from proofs.source.settled import request_state
 from proofs.symbolic import SymBool, SymInt
@@ -28,6 +29,17 @@ from spec.records import (
 )
 
 _NUMBERS = (int, bool, SymInt, SymBool)
+
+
+def in_order(harness: Harness) -> list[Request]:
+    """Running requests first, waiting ones as they were looked at, then those that were not."""
+    everyone = {r.request_id: r for r in harness.everyone}
+    before = harness.before
+    running = [r for n, r in everyone.items() if before[n].status is ModelStatus.RUNNING]
+    looked = [everyone[n] for n in harness.world.looked if n in everyone]
+    looked = [request for request in looked if request not in running]
+    queued = [r for queue in harness.queues() for r in queue if r in everyone.values()]
+    return running + looked + [r for r in queued if r not in running and r not in looked]
 
 
 class Step:
@@ -60,7 +72,7 @@ class Step:
         if elsewhere is None:
             elsewhere = self.harness.context.bool("a request elsewhere computes prompt")
         self._group_has_prefill = any_of(elsewhere, self.computes_prompt())
-        for request in self._in_order():
+        for request in in_order(self.harness):
             if self._is_out_of_reach(request, made):
                 continue
             decision = self._decision(request, used, count, running_scheduled, prefill_scheduled)
@@ -96,49 +108,34 @@ class Step:
         return StepTotals(self.harness.config, total, len(self.rows))
 
     def advances(self) -> list[Advance]:
-        """How the step moved each request on that it scheduled."""
+        """How the step moved each request on that it scheduled, or that starts to load."""
         return [
             Advance(
                 self.harness.config,
                 request.request_id,
-                counted,
-                self.rows[request.request_id],
+                self._counted(request),
+                self.rows.get(request.request_id, 0),
                 request.num_computed_tokens,
             )
             for request in self.harness.judged
-            if request.request_id in self.rows
-            for counted in [self._counted(request)]
-            if counted is not None
+            if request.request_id in self.rows or starts_to_load(self.harness, request)
         ]
 
     def _counted(self, request: Request) -> Any:
-        """Tokens computed before the step and hits it found; None where a connector had a say."""
+        """Tokens computed before the step, and hits it found."""
         was = self.harness.before[request.request_id]
         if was.status is ModelStatus.RUNNING:
             return was.num_computed_tokens
-        world, name = self.harness.world, request.request_id
-        if name in world.matches:  # where two caches overlap, one of them is cut
-            return None
         before = was.num_computed_tokens
         if was.status is ModelStatus.WAITING_FOR_REMOTE_KVS:  # the last token is computed again
             before = min(before, was.num_tokens - 1)
-        return before + world.hits.get(name, 0)
+        return before + found(self.harness.world, request.request_id)
 
     def states(self) -> list[RequestState]:
         """Every request after the step."""
         return [request_state(self.harness, r) for r in self.harness.judged]
 
     # -- one decision --------------------------------------------------------------------------
-
-    def _in_order(self) -> list[Request]:
-        """Running requests first, waiting ones as they were looked at, then those that were not."""
-        everyone = {r.request_id: r for r in self.harness.everyone}
-        before = self.harness.before
-        running = [r for n, r in everyone.items() if before[n].status is ModelStatus.RUNNING]
-        looked = [everyone[n] for n in self.harness.world.looked if n in everyone]
-        looked = [request for request in looked if request not in running]
-        queued = [r for queue in self.harness.queues() for r in queue if r in everyone.values()]
-        return running + looked + [r for r in queued if r not in running and r not in looked]
 
     def _is_out_of_reach(self, request: Request, made: list[Decision]) -> bool:
         """The step had stopped before it came to this waiting request: nothing is claimed."""
@@ -184,8 +181,7 @@ class Step:
             num_draft_tokens=drafts,
             is_prefill=self._is_prefill(name, computed),
             is_padded=from_waiting and drafts > 0,
-            is_loading=was.status is ModelStatus.WAITING_FOR_REMOTE_KVS
-            and request.status is RequestStatus.WAITING_FOR_REMOTE_KVS,
+            is_loading=is_loading(h, name),
             must_wait=self._must_wait(request, from_waiting),
             budget_left=min(budget, inputs - config.draft_slots),
             budget_untouched=all_of(h.is_first, count == 0),
@@ -205,10 +201,7 @@ class Step:
             return SCHEDULED
         if not from_waiting:
             return SKIPPED
-        was = self.harness.before[name].status
-        if request.status is RequestStatus.WAITING_FOR_REMOTE_KVS and (
-            was is not ModelStatus.WAITING_FOR_REMOTE_KVS
-        ):
+        if starts_to_load(self.harness, request):
             return LOADING
         return SKIPPED if name in self.harness.world.skipped else BLOCKED
 

@@ -31,7 +31,7 @@ class Outcome:
     relied_on: frozenset[str] = frozenset()
     """Clauses every state was supposed to satisfy, and every step has to keep."""
     candidates: dict[tuple[Topic, str], Candidate] = field(default_factory=dict)
-    """(topic, task name) → the smallest counterexample seen."""
+    """(topic, which promise in which run) → the smallest counterexample seen."""
     broken: set[str] = field(default_factory=set)
     """Clauses some path breaks."""
     doubts: list[str] = field(default_factory=list)

@@ -177,9 +177,11 @@ def _tried(
         explore(loaded, task, frozenset(), limits, outcome)
     except RanOn:  # pragma: no cover - the one-step check has refused such a text before
         return {}
-    traces = {}
-    for (topic, _), candidate in outcome.candidates.items():
+    traces: dict[Topic, Trace] = {}
+    for (topic, _), candidate in sorted(outcome.candidates.items(), key=lambda c: c[1].size):
         invariant, site = topic
+        if topic in traces:
+            continue
         try:
             traces[topic] = replay(loaded, task, candidate.answers, invariant, site=site)
         except NotReplayed:

@@ -28,14 +28,15 @@ from proofs.source.goals import (
     flight_goals,
     goals_about,
     known_goals,
-    loaded_goals,
     output_goals,
     victim_goals,
 )
 from proofs.source.harness import HELD_BACK, HOLD_BACK, Harness
+from proofs.source.loads import load_goals
 from proofs.source.narrow import Narrowed
 from proofs.source.observe import Step
 from proofs.source.requests import Request, RequestStatus
+from proofs.source.resting import resting_goals
 from proofs.source.state import Features
 from proofs.source.world import Context
 from spec.logic import ite, not_
@@ -86,7 +87,8 @@ def _one_more_step(h: Harness) -> list[Goal]:
     for request in h.judged:
         decision = next((d for d in decisions if d.request_id == request.request_id), None)
         goals += flight_goals(h, request, seen.rows.get(request.request_id, 0))
-        goals += as_asked_goals(h, request) + known_goals(h, request) + loaded_goals(h, request)
+        goals += as_asked_goals(h, request) + known_goals(h, request) + load_goals(h, request)
+        goals += resting_goals(h, request)
         in_flight = _in_flight(h, seen, request)
         goals += clause_goals(h, request, in_flight, not h.is_async, decision)
     return goals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,8 @@ from proofs.source.arrangements import Arrangement
 from proofs.source.concrete import NotReplayed
 from proofs.source.harness import Harness
 from proofs.source.induct import from_profile
-from proofs.source.observe import Step
+from proofs.source.observe import Step, in_order
+from proofs.source.places import queue_names
 from proofs.source.requests import Request
 from proofs.source.state import View
 from proofs.symbolic import Unsupported
@@ -38,7 +39,9 @@ class After:
     counters: View
     num_preemptions: Any
     places: str
-    """Where the scheduler keeps it."""
+    """Where the scheduler keeps it: the queue, and how many are in front of it there."""
+    turn: str
+    """How many are in front of it in all waiting queues together, in the order they are served."""
     blocks: str
     """Whether its KV blocks were given back."""
 
@@ -46,19 +49,23 @@ class After:
     def of(cls, harness: Harness, request: Request) -> After:
         """As the harness's text left it."""
         scheduler, name = harness.scheduler, request.request_id
-        queues = {"runs": [scheduler.running], "waits": harness.queues()}
-        places = [
-            place
-            for place, kept in queues.items()
-            for queue in kept
-            for other in queue
-            if other is request
-        ]
-        if name not in scheduler.requests:
-            places.append("is not known")
-        where = " and ".join(places) or "is in no queue"
+        waiting = {queue: list(getattr(scheduler, queue)) for queue in queue_names(scheduler)}
+        running = {"running": list(scheduler.running)}
+        unknown = [] if name in scheduler.requests else ["is not known"]
+        line = running | {"waiting": [item for queue in waiting.values() for item in queue]}
+        place, turn = (
+            " and ".join([*_found(request, queues), *unknown]) or "is in no queue"
+            for queues in (running | waiting, line)
+        )
         blocks = "given back" if name in harness.world.freed else "kept"
-        return cls(harness.view(request), request.num_preemptions, where, blocks)
+        return cls(harness.view(request), request.num_preemptions, place, turn, blocks)
+
+
+def _found(request: Request, queues: Mapping[str, list[Request]]) -> Iterator[str]:
+    for queue, items in queues.items():
+        for ahead, item in enumerate(items):
+            if item is request:
+                yield f"{queue}, {ahead} in front"
 
 
 @dataclass(slots=True)
@@ -67,8 +74,8 @@ class Side:
 
     harness: Harness
     decisions: dict[str, Decision] = field(default_factory=dict)
-    order: tuple[str, ...] = ()
-    """The requests with rows, in the order they got them."""
+    turns: tuple[str, ...] = ()
+    """All requests, in the order in which they had their turn."""
     raised: str = ""
     """The exception that ended the step instead, by name."""
     where: tuple[str, int] = ("", 0)
@@ -108,7 +115,9 @@ def look(harness: Harness, arrange: Arrangement) -> Side:
         where = harness.loaded.host.frames(error)[-1]
         world, names = harness.world, [r.request_id for r in harness.everyone]
         about = next(iter((*reversed(world.looked), *reversed(world.served), *names)), "")
-        return Side(harness, raised=type(error).__name__, where=where, about=about)
+        return Side(
+            harness, turns=_turns(harness), raised=type(error).__name__, where=where, about=about
+        )
     seen = Step(harness, output)
     decisions = seen.decisions()
     harness.record(seen, decisions)
@@ -116,9 +125,15 @@ def look(harness: Harness, arrange: Arrangement) -> Side:
     return Side(
         harness,
         {decision.request_id: decision for decision in decisions},
-        tuple(seen.rows),
+        _turns(harness),
         after={r.request_id: After.of(harness, r) for r in harness.judged},
     )
+
+
+def _turns(harness: Harness) -> tuple[str, ...]:
+    """Whoever is in no queue had none, and comes last."""
+    names = [request.request_id for request in (*in_order(harness), *harness.everyone)]
+    return tuple(dict.fromkeys(names))
 
 
 def scheduled_differently(old: Side, new: Side, name: str) -> Any:
@@ -143,7 +158,10 @@ def left(old: Side, new: Side, name: str) -> Iterator[tuple[str, Any, Any]]:
     if before is None or after is None:
         return
     one, two = before.counters, after.counters
-    yield "place", before.places, after.places
+    if queue_names(old.harness.scheduler) == queue_names(new.harness.scheduler):
+        yield "place", before.places, after.places
+    else:
+        yield "turn", before.turn, after.turn
     yield "status", one.status.value, two.status.value
     yield "KV blocks", before.blocks, after.blocks
     yield "num_preemptions", before.num_preemptions, after.num_preemptions

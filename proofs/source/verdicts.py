@@ -38,6 +38,8 @@ class Finding:
     site: str = ""
     """The statement that raises (``no-reachable-assert`` only); empty: any statement not named by
     another finding."""
+    also: tuple[str, ...] = ()
+    """Other lines at which it is violated, each with a run in which it is."""
 
     @property
     def line(self) -> int | None:

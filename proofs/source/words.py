@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,8 +59,8 @@ class Subject:
         return self._in_front[-1] if self._in_front else ""
 
     @property
-    def _in_front(self) -> list[str]:
-        names = [request.request_id for request in self.old.harness.everyone]
+    def _in_front(self) -> Sequence[str]:
+        names = self.old.turns
         return names[: names.index(self.name)]
 
     @property

@@ -65,6 +65,10 @@ class World:
         """Request id → tokens found in the cache or by the connector in this step."""
         self.matches: dict[str, tuple[Any, Any]] = {}
         """Request id → tokens the connector has, and whether it loads them by itself."""
+        self.local: dict[str, Any] = {}
+        """Request id → tokens of the cache beyond which the connector was asked."""
+        self.refusals = 0
+        """How often the pool had no blocks in this step."""
         self.served: list[str] = []
         """Requests for which the pool had blocks in this step, in order."""
         self.withdrawn: dict[str, set[str]] = {}
@@ -76,6 +80,7 @@ class World:
         """A further step of the same run begins."""
         self.short, self.looked, self.skipped = set(), [], set()
         self.hits, self.matches, self.served, self.withdrawn = {}, {}, [], {}
+        self.local, self.refusals = {}, 0
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -115,6 +120,11 @@ class World:
             self._connector = bool(self.context.bool(CONNECTED))
         return self._connector
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is settled that no KV connector is attached."""
+        return self._connector is False
+
     # -- what the queues tell ------------------------------------------------------------------
 
     def looked_at(self, request: Request) -> None:
@@ -144,6 +154,7 @@ class World:
         if not bool(served):
             self.short.add(name)
             self._refused = name
+            self.refusals += 1
             return None
         self.served.append(name)
         self.freed.discard(name)
@@ -190,7 +201,7 @@ class World:
         context.assume(load_async | within, spec_world.HIT_LEAVES_ONE.id)
         loaded = spec_world.LOAD_WITHIN_REQUEST.condition(request.num_tokens, num_local, matched)
         context.assume(implies(load_async, loaded), spec_world.LOAD_WITHIN_REQUEST.id)
-        self.matches[name] = matched, load_async
+        self.matches[name], self.local[name] = (matched, load_async), num_local
         return matched, load_async
 
     # -- data for the runner ---------------------------------------------------------------------

@@ -30,7 +30,7 @@ class SymSeq:
         self.length: Term = length.__sym_max__(0)
         self.element = element
         self.is_merged = False
-        """It stands in a merged value, which would not see a change in place."""
+        """It is known elsewhere, which would not see a change in place: a merged value, say."""
 
     @classmethod
     def repeat(cls, items: Sequence[Any], count: SymInt) -> SymSeq:
@@ -156,7 +156,7 @@ class SymSeq:
 
     def _changes(self) -> None:
         if self.is_merged:
-            self._refuse("a change in place, after a merge,")
+            self._refuse("a change in place, which another holder may not expect,")
 
     def extend(self, items: Any) -> None:
         """Append all items."""

@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import GOOD_PAD, OVERFLOWING_PAD, line_of, text, texts
+from planted import release
 
 from proofs.source.diff import diff_sources
 from proofs.source.differences import CHANGED, DiffReport
@@ -150,6 +151,12 @@ def test_0_28_to_0_29_is_the_bound_of_53962_and_its_assertion() -> None:
     [
         ("self.waiting.prepend_request(request)", "pass", "place = "),
         (
+            "self.waiting.prepend_request(request)",
+            "self.waiting.add_request(request)",
+            "place = waiting, 1 in front",
+        ),
+        ("self.running.append(request)", "self.running.insert(0, request)", "place = running, 0"),
+        (
             "self.kv_cache_manager.free(request)\n        request.status = RequestStatus.PREEMPTED",
             "request.status = RequestStatus.PREEMPTED",
             "KV blocks = kept",
@@ -157,8 +164,32 @@ def test_0_28_to_0_29_is_the_bound_of_53962_and_its_assertion() -> None:
         ("request.num_preemptions += 1", "request.max_tokens += 5", "max_tokens = "),
     ],
 )
-def test_a_victim_left_otherwise_is_a_difference(old: str, new: str, told: str) -> None:
+def test_a_request_left_otherwise_is_a_difference(old: str, new: str, told: str) -> None:
     content = text()
     assert content.count(old) == 1
     report = _diff(texts(), (Text("scheduler.py", content.replace(old, new)),))
     assert any(told in found.after.decision for found in report.differences)
+
+
+def test_another_queue_is_another_place() -> None:
+    (content,) = (t for t in release("0.33.0") if t.name == "scheduler.py")
+    moved = content.content.replace("if self._holds_kv_blocks(request_to_skip):", "if False:")
+    assert moved != content.content
+    texts = tuple(Text(t.name, moved) if t is content else t for t in release("0.33.0"))
+    report = diff_sources(
+        release("0.33.0"),
+        texts,
+        NAMES,
+        ("0.33.0", "0.33.0"),
+        modes=[SYNC],
+        limits=Limits(seconds=60),
+    )
+    told = [found.after.decision for found in report.differences]
+    assert told and all("place = waiting" in decision for decision in told)
+
+
+def test_texts_with_other_queues_are_compared_by_turns() -> None:
+    apart = "self.kv_holding_waiting = create_request_queue(self.policy)\n        "
+    report = _diff(texts(), texts(init=apart + "assert not self.kv_holding_waiting"))
+    assert report.differences == () and report.undecided == ()
+    assert report.scope.endswith("the two keep different ones")

@@ -1,59 +1,34 @@
-"""Bugs planted in a release: each a few words, each seen in the runs named beside it.
-
-Needs the package index once; afterwards the cache.  Skipped, with the reason, where neither helps.
-"""
+"""Bugs planted in a release: each a few words, each seen in the runs named beside it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cache
+import sys
+from pathlib import Path
 
 import pytest
 
-from proofs.source.errors import CANNOT_TELL, SourceError
-from proofs.source.fetch import fetch_release
-from proofs.source.induct import check_mode
-from proofs.source.loader import Text, load
-from proofs.source.profile import profile_for
-from proofs.source.scenarios import whole_loop
-from proofs.symbolic import Limits
-from proofs.verdict import ASYNC, MODES, PROVED, SYNC, VIOLATED
+sys.path.insert(0, str(Path(__file__).parent))
 
-VERSION = "0.33.0"
-ONE = ("booking",)
-TWO = ("booking, two requests",)
-FEATURED = ("booking, KV connector and Mamba alignment",)
-ARRIVAL = ("arrival",)
-STEP = ("step",)
-URGENCY = ("step, priorities",)
-HELD_BACK = ("step, prefills held back",)
-LOADING = ("step, KV connector",)
-CONNECTED = ("running, KV connector",)
-MAMBA = ("running, Mamba alignment",)
-VICTIM = ("preemption",)
-LEAST_URGENT = ("preemption, priorities",)
+from planted import (
+    ARRIVAL,
+    CONNECTED,
+    FEATURED,
+    HELD_BACK,
+    LEAST_URGENT,
+    LOADING,
+    MAMBA,
+    ONE,
+    STEP,
+    TWO,
+    URGENCY,
+    VERSION,
+    VICTIM,
+    Plant,
+    release,
+    verdicts,
+)
 
-
-@dataclass(frozen=True)
-class Plant:
-    """One edit: what stands in its place, or before or behind it."""
-
-    invariant: str
-    tasks: tuple[str, ...]
-    at: str
-    instead: str = ""
-    before: str = ""
-    behind: str = ""
-
-    def put_into(self, content: str) -> str:
-        """The text with the bug; added lines are indented as the line they stand beside."""
-        assert content.count(self.at) == 1, self.at
-        line = content[: content.index(self.at)].rpartition("\n")[2]
-        margin = "\n" + line[: len(line) - len(line.lstrip())]
-        beside = [part.replace("\n", margin) for part in (self.before, self.behind)]
-        parts = [beside[0], self.instead or self.at, beside[1]]
-        return content.replace(self.at, margin.join(filter(None, parts)))
-
+from proofs.verdict import MODES, PROVED, SYNC, VIOLATED
 
 PLANTS: dict[str, Plant] = {
     # one of two requests in the booking
@@ -225,38 +200,15 @@ PLANTS: dict[str, Plant] = {
 }
 
 
-@cache
-def _texts() -> tuple[Text, ...]:
-    try:
-        return fetch_release(VERSION).texts
-    except SourceError as error:
-        if error.status == CANNOT_TELL:
-            pytest.skip(str(error))
-        raise
-
-
-def _verdicts(texts: tuple[Text, ...], mode: str, names: tuple[str, ...]) -> dict[str, str]:
-    """Invariant → the worst verdict of the named runs; an exception is no news here."""
-    loaded = load(texts, profile_for(VERSION))
-    tasks = [t for t in whole_loop(mode == ASYNC, loaded.mentioned) if t.name in names]
-    assert {task.name for task in tasks} == set(names)
-    findings, _, _ = check_mode(loaded, tasks, "", Limits(paths=20_000, seconds=60), True)
-    return {finding.invariant: finding.verdict for finding in findings}
-
-
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_planted_bug_is_found(name: str) -> None:
     plant = PLANTS[name]
-    texts = tuple(
-        replace(text, content=plant.put_into(text.content)) if text.name == "scheduler.py" else text
-        for text in _texts()
-    )
-    assert _verdicts(texts, SYNC, plant.tasks)[plant.invariant] == VIOLATED
+    assert verdicts(plant.texts(), SYNC, plant.tasks)[plant.invariant] == VIOLATED
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_without_it_those_runs_find_nothing(mode: str) -> None:
     names = (*ONE, *TWO, *FEATURED, *ARRIVAL, *CONNECTED, *URGENCY, *HELD_BACK)
-    verdicts = _verdicts(_texts(), mode, names)
-    verdicts.pop("no-reachable-assert")
-    assert set(verdicts.values()) == {PROVED}
+    found = verdicts(release(VERSION), mode, names)
+    found.pop("no-reachable-assert")
+    assert set(found.values()) == {PROVED}
