@@ -226,7 +226,7 @@ request.has_encoder_inputs                          | const  | False | | | no mu
 request.num_encoder_inputs                          | const  | 0 | | | no multi-modal input
 request.mm_features                                 | const  | () | | | no multi-modal input
 request.kv_transfer_params                          | const  | None | 0.32 | |
-request.skip_reading_prefix_cache                   | state  | any-bool | 0.31 | |
+request.skip_reading_prefix_cache                   | const  | False   | 0.31 | | a request that skips the cache finds nothing, which it may anyway
 request.resumable                                   | const  | False | | | no streaming input
 request.streaming_queue                             | const  | None | | | no streaming input
 request.prefill_stats                               | const  | None | | | statistics

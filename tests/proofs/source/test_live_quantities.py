@@ -45,7 +45,6 @@ FREE = {
     "the rank": "self.vllm_config.parallel_config.data_parallel_index == 3",
     "look-ahead slots": "self.vllm_config.num_lookahead_tokens > 2",
     "prefix caching": "not self.vllm_config.cache_config.enable_prefix_caching",
-    "a request's own wish": "request.skip_reading_prefix_cache",
 }
 """Conditions that some configuration meets."""
 
