@@ -127,7 +127,8 @@ def _lost(
             wanted = Search(task.policy, task.mode, {name: (features,)}, task.deadline)
             found = search(wanted, cache.grounds)
             cost += found.statistics
-            if name not in dict(_replayed(found)):
+            # What time ran out for is not lost: the cell stands by the execution it has.
+            if found.complete and name not in dict(_replayed(found)):
                 lost[name] = (*lost.get(name, ()), *sorted(features))
     return lost, cost
 

@@ -157,9 +157,9 @@ def waiting(h: Harness) -> None:
     holding = loading or bool(request.num_computed_tokens != 0)
     queue = scheduler.kv_holding_waiting if holding else scheduler.waiting
     queue.append(request)
-    had = counted = request.num_computed_tokens
+    counted = request.num_computed_tokens
     if loading:  # of a whole prompt loaded, the last token is computed again
-        counted = min(had, request.num_tokens - 1)
+        counted = min(counted, request.num_tokens - 1)
     h.watch(scheduler, request, step=step)
     outcome = scheduler.try_waiting(step, request)
     admitted = outcome is SCHEDULED

@@ -29,7 +29,6 @@ from proofs.symbolic import (
     Answer,
     Exploration,
     Ground,
-    Grounds,
     Limits,
     NondeterminismError,
     Path,
@@ -60,7 +59,7 @@ def check_mode(
         scope: what a proof covers, in words.
         inductive: whether the tasks make up the whole loop, so that clauses must be kept.
     """
-    tasks, grounds = list(tasks), Grounds()
+    tasks, ground = list(tasks), Ground()
     statistics = Statistics()
     everything = frozenset(SERVES) - UNJUDGED
     kept = everything
@@ -70,7 +69,7 @@ def check_mode(
         # A broken clause makes the round void, which is the cheaper the sooner it shows: what broke
         # one before comes first.
         for task in sorted(tasks, key=lambda task: task.name not in breakers):
-            explore(loaded, task, kept, limits, outcome, grounds[0])
+            explore(loaded, task, kept, limits, outcome, ground)
             if outcome.is_void:
                 breakers.add(task.name)
                 break

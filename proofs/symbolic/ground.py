@@ -24,8 +24,7 @@ class Ground:
     the inputs that were found."""
 
     def __init__(self) -> None:
-        self.backend = Backend()
-        self.lowering = Lowering(self.backend)
+        self.lowering = Lowering(Backend())
         self.proved: Proved = {}
         self.found: Found = {}
         self.pool: Pool = Pool(_nobody_decides, _nobody_decides)
