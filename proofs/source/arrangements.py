@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from proofs.source.harness import Harness
+from proofs.source.requests import Request, length_of
+from spec.logic import implies, ite
 
 Arrangement = Callable[[Harness], None]
 """Builds an arbitrary state of some shape."""
@@ -15,6 +17,14 @@ def pair(h: Harness) -> None:
     if bool(h.context.bool("a request is running")):
         h.running("R")
     h.waiting("W")
+    h.others_wait()
+
+
+def pair_in_one_queue(h: Harness) -> None:
+    """``pair``, but who waits stands in the queue of those that nobody has passed over."""
+    if bool(h.context.bool("a request is running")):
+        h.running("R")
+    h.waiting("W", anywhere=False)
     h.others_wait()
 
 
@@ -45,19 +55,42 @@ def two_running(h: Harness) -> None:
 
 
 def two_waiting(h: Harness) -> None:
-    """Two waiting requests: what the first takes, the second no longer finds."""
+    """Two waiting requests: what the first takes, the second no longer finds.
+
+    Either is arbitrary, so which of them stands apart makes no difference.
+    """
     h.waiting("V")
-    h.waiting("W")
+    h.waiting("W", anywhere=False)
 
 
 def two_running_one_waiting(h: Harness) -> None:
     """A waiting request behind two running ones, of which one, both or none may be a prefill.
 
-    Nobody is preempted for the first of them: that is what ``two_running`` is about.
+    The first of them gets rows, all it asks for if it is a decode, and nobody is preempted for it:
+    what cuts one request short is what ``pair`` and ``two_running`` are about.
     """
     two_running(h)
-    h.world.never_short.add("R")
-    h.waiting("W")
+    _is_served(h, h.everyone[0])
+    h.waiting("W", anywhere=False)
+
+
+def _is_served(h: Harness, request: Request) -> None:
+    """Budgets, length and pool leave rows for a running request, and all of them for a decode."""
+    config, threshold = h.config, h.config.long_prefill_token_threshold
+    ahead = request.num_computed_tokens - request.num_output_placeholders
+    wanted = request.num_tokens + request.num_output_placeholders - request.num_computed_tokens
+    rows = ite(request.is_prefill_chunk, 1, wanted + length_of(request.spec_token_ids))
+    for most in (
+        config.max_num_scheduled_tokens,
+        config.max_num_batched_tokens - config.draft_slots,
+        config.max_model_len - request.num_computed_tokens - config.num_sampled_tokens_per_step,
+        ite(threshold > 0, threshold, rows),
+    ):
+        h.context.assume(rows <= most)
+    h.context.assume(rows >= 1)
+    last = request.num_prompt_tokens + request.max_tokens
+    h.context.assume(implies(request.num_output_placeholders > 0, ahead + 2 < last))
+    h.world.never_short.add(request.request_id)
 
 
 def behind_a_victim(h: Harness) -> None:

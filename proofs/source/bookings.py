@@ -8,13 +8,12 @@ from typing import Any
 
 from model.request import RequestStatus as ModelStatus
 from proofs.source.carried import make_arbitrary
+from proofs.source.due import Due, clauses_of, judged
 from proofs.source.goals import (
     Goal,
     as_asked_goals,
-    clause_goals,
     draft_goals,
     flight_goals,
-    goals_about,
     known_goals,
     settled_goals,
 )
@@ -56,32 +55,36 @@ class Share:
 # -- the states -----------------------------------------------------------------------------------
 
 
-def booked(h: Harness) -> list[Goal]:
+def booked(h: Harness) -> list[Due]:
     """The output of one step in flight is booked for one running request."""
     return _booked(h, [_running(h, "R")], (MOST_SAMPLED,))
 
 
-def booked_stale(h: Harness) -> list[Goal]:
+def booked_stale(h: Harness) -> list[Due]:
     """Output of rows in flight comes back for a request that was preempted meanwhile."""
     return _booked(h, [_preempted(h, "R")], (MOST_SAMPLED,))
 
 
-def booked_together(h: Harness) -> list[Goal]:
-    """The output of two requests: each goes on, ends, was preempted or has been aborted.
+def booked_together(h: Harness) -> list[Due]:
+    """The output of two requests: each goes on or ends, or one was preempted or has been aborted.
 
     To tell a text that confuses the two, one has drafts in flight and gets more tokens back.
     """
     h.context.assume(h.config.max_num_seqs >= 2)
-    return _booked(h, [_any(h, "Q"), _any(h, "R", drafts=0)], (2, 1))
+    one = _lost(h, "Q")
+    other = _lost(h, "R", drafts=0) if one is None else None
+    shares = [one or _running(h, "Q"), other or _running(h, "R", drafts=0)]
+    return _booked(h, shares, (2, 1))
 
 
-def _any(h: Harness, name: str, drafts: int | None = None) -> Share:
+def _lost(h: Harness, name: str, drafts: int | None = None) -> Share | None:
+    """A request that is no longer running, if it is one."""
     ask = h.context.bool
     if bool(ask(f"{name} was aborted")):
         return _aborted(h, name, bool(ask(f"{name} is forgotten")))
     if h.is_async and bool(ask(f"{name} was preempted")):
-        return _preempted(h, name, drafts)
-    return _running(h, name, drafts)
+        return _preempted(h, name, drafts, anywhere=False)
+    return None
 
 
 def _in_flight(h: Harness, request: Request, drafts: int | None) -> Share:
@@ -113,7 +116,7 @@ def _running(h: Harness, name: str, drafts: int | None = None) -> Share:
     return share
 
 
-def _preempted(h: Harness, name: str, drafts: int | None = None) -> Share:
+def _preempted(h: Harness, name: str, drafts: int | None = None, anywhere: bool = True) -> Share:
     request = h.request(name, RequestStatus.WAITING)
     request.status = RequestStatus.PREEMPTED
     h.context.assume(request.num_preemptions >= 1)
@@ -121,7 +124,7 @@ def _preempted(h: Harness, name: str, drafts: int | None = None) -> Share:
     if not h.world.connector:  # nothing is computed, nor loaded, before it is admitted again
         h.context.assume(request.num_computed_tokens == 0)
     h.suppose(request, 0)
-    enqueue(h, request)
+    enqueue(h, request, anywhere)
     share = _in_flight(h, request, drafts)
     if h.keeps_placeholders:  # what is in flight is part of it, as it was before
         request.num_output_placeholders = _pending(h, share)
@@ -147,14 +150,14 @@ def _pending(h: Harness, share: Share) -> Any:
 # -- the call -------------------------------------------------------------------------------------
 
 
-def _booked(h: Harness, shares: list[Share], most: tuple[int, ...]) -> list[Goal]:
+def _booked(h: Harness, shares: list[Share], most: tuple[int, ...]) -> list[Due]:
     """``most``: tokens each of them gets back at most."""
     h.arbitrary_state()
     h.snapshot()
     for share, most_of_it in zip(shares, most, strict=True):
         share.tokens = h.world.returned(share.request, _sampled(h, share, most_of_it))
     update(h, shares)
-    return [goal for share in shares for goal in _after(h, share)]
+    return [due for share in shares for due in _after(h, share)]
 
 
 def _sampled(h: Harness, share: Share, most: int) -> int:
@@ -223,17 +226,18 @@ def _output_record(h: Harness) -> Callable[..., Any]:
     return lambda **fields: Record(h.loaded.host, OUTPUT, fields)
 
 
-def _after(h: Harness, share: Share) -> list[Goal]:
+def _after(h: Harness, share: Share) -> list[Due]:
     """What must hold of one of them then."""
     request = share.request
     records = [booking(h, request, share.samples, share.tokens), request_state(h, request)]
-    goals = goals_about(h, records) + as_asked_goals(h, request) + known_goals(h, request)
+    due: list[Due] = [*judged(records)]
+    due += as_asked_goals(h, request) + known_goals(h, request)
     if not share.is_gone:
-        goals += flight_goals(h, request, -share.rows) + _settled(h, share)
+        due += flight_goals(h, request, -share.rows) + _settled(h, share)
     if request.status <= RequestStatus.PREEMPTED:
-        goals += clause_goals(h, request, h.in_flight(request))
-        goals += draft_goals(h, request) + resting_goals(h, request)
-    return goals
+        due.append(clauses_of(h, request, h.in_flight(request)))
+        due += draft_goals(h, request) + resting_goals(h, request)
+    return due
 
 
 def _settled(h: Harness, share: Share) -> list[Goal]:
@@ -247,7 +251,7 @@ def _settled(h: Harness, share: Share) -> list[Goal]:
 # -- arrival --------------------------------------------------------------------------------------
 
 
-def arrived(h: Harness) -> list[Goal]:
+def arrived(h: Harness) -> list[Due]:
     """A request arrives while another runs and a third waits."""
     h.running("R")
     h.waiting("W")
@@ -267,9 +271,9 @@ def arrived(h: Harness) -> list[Goal]:
     moment.only_books = True
     moment.arrived.append(("A", prompt, most, request.priority))
     h.scheduler.add_request(request)
-    goals = goals_about(h, [request_state(h, r) for r in h.everyone])
+    due: list[Due] = [*judged(request_state(h, r) for r in h.everyone)]
     for one in h.everyone:
-        goals += as_asked_goals(h, one) + known_goals(h, one)
-        goals += flight_goals(h, one, 0) + resting_goals(h, one)
-        goals += clause_goals(h, one, h.in_flight(one) if one.request_id == "R" else 0)
-    return goals
+        due += as_asked_goals(h, one) + known_goals(h, one)
+        due += flight_goals(h, one, 0) + resting_goals(h, one)
+        due.append(clauses_of(h, one, h.in_flight(one) if one.request_id == "R" else 0))
+    return due

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from proofs.source import raised
+from proofs.source.due import goals_of
 from proofs.source.errors import said
 from proofs.source.goals import Goal
 from proofs.source.harness import Harness
@@ -84,7 +85,7 @@ def run(
             context = task.context(Numbers(answers))
             harness = Harness(loaded, context, task.features, kept)
             built.append(harness)
-            goals = task.scenario(harness)
+            goals = goals_of(task.scenario(harness))
         return Run(harness, goals, None, tracer)
     except NotReplayed:
         raise

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from model.request import FINISHED
 from model.request import RequestStatus as ModelStatus
-from proofs.clauses import SERVES
 from proofs.source.harness import Harness
 from proofs.source.host import is_plain_dict
 from proofs.source.requests import Request, RequestStatus, length_of
 from proofs.source.stubs import Record
-from spec import assumptions as spec_world
 from spec.claims import Claim
-from spec.invariants import about
 from spec.logic import all_of, any_of, ite, not_
-from spec.promises import no_padding_diffusion, rows_match_drafts
-from spec.records import SCHEDULED, Booking, Decision
 
 UNLESS = "unless:"
 """Prefix of a tracked hypothesis that says a waiver does not apply."""
@@ -55,22 +50,25 @@ class Goal:
     rank: int = 0
     """The data-parallel rank the request is on."""
 
+    @property
+    def title(self) -> str:
+        """The claim, and whom it is about."""
+        return f"{self.name} of {self.request}"
 
-def goals_about(harness: Harness, records: Iterable[Any]) -> list[Goal]:
-    """Every claim of the catalogue about these records."""
-    return [
-        _goal(harness, invariant.id, invariant.claim(record), invariant.claim.__name__, record)
-        for record in records
-        for invariant in about(type(record))
-    ]
+    def parts(self) -> tuple[Sequence[str], Sequence[Any]]:
+        """The formula, what it is granted, and the terms of its claim."""
+        names, values = [self.name, *self.granted], [self.formula, *self.granted.values()]
+        if self.claim is not None:
+            names += ["due", *self.claim.left, *self.claim.right]
+            values += [self.claim.when, *self.claim.left.values(), *self.claim.right.values()]
+        return names, values
 
+    def goals(self) -> list[Goal]:
+        """Itself."""
+        return [self]
 
-def _goal(harness: Harness, invariant: str, claim: Claim, name: str, record: Any) -> Goal:
-    granted = {UNLESS + waiver: not_(applies) for waiver, applies in claim.waivers.items()}
-    if invariant == "progress" and not isinstance(record, Booking):
-        granted |= {need.id: need.condition(harness.config) for need in spec_world.PROGRESS_NEEDS}
-    request = getattr(record, "request_id", "")
-    return Goal(invariant, name, request, claim.unless_waived, granted, claim)
+    def key(self) -> None:
+        """It is made already."""
 
 
 def plain(invariant: str, name: str, request: str, claim: Claim) -> Goal:
@@ -212,28 +210,3 @@ def victim_goals(harness: Harness) -> list[Goal]:
             claim = Claim({"comes before one that stays": ite(wrong, 1, 0)}, "==", {"0": 0})
             goals.append(plain("progress", "last_is_preempted", victim.request_id, claim))
     return goals
-
-
-def clause_goals(
-    harness: Harness,
-    request: Request,
-    in_flight: Any,
-    mid_step: bool = False,
-    decision: Decision | None = None,
-) -> list[Goal]:
-    """Every kept clause again: the step must re-establish what it started from.
-
-    ``decision``: what the step did with the request.  A step with less than one row is an engine's
-    last, and after one that corrupts the counters (a violation of its own) nothing more is claimed:
-    what such an engine does next is no verdict on the text.
-    """
-    granted: dict[str, Any] = {}
-    if decision is not None and decision.outcome == SCHEDULED:
-        alive = spec_world.CRASH_IS_THE_END
-        granted[alive.id] = alive.condition(decision.num_scheduled_tokens)
-        sound = rows_match_drafts(decision).holds & no_padding_diffusion(decision).holds
-        granted[SOUND_SO_FAR] = sound
-    return [
-        Goal(SERVES[name], name, request.request_id, formula, granted)
-        for name, formula in harness.clauses(request, in_flight, mid_step).items()
-    ]

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from proofs.clauses import request_clauses
+from proofs.clauses import SERVES, request_clauses
 from proofs.source.carried import LOADED, Carried, make_arbitrary
 from proofs.source.fresh import Fresh
 from proofs.source.loader import Loaded
@@ -147,8 +147,11 @@ class Harness:
         self.stand_ins.add(name)
         return request
 
-    def waiting(self, name: str) -> Request:
-        """An arbitrary waiting request: new, preempted, or holding KV."""
+    def waiting(self, name: str, anywhere: bool = True) -> Request:
+        """An arbitrary waiting request: new, preempted, or holding KV.
+
+        ``anywhere``: in any queue it may stand in.
+        """
         flag = self.context.bool
         status = RequestStatus.WAITING
         if self.features.connector and bool(flag(f"{name} is loading KV")):
@@ -171,7 +174,7 @@ class Harness:
                 self.scheduler.finished_recving_kv_req_ids.add(name)
         elif not self.features.connector:
             self.context.assume(request.num_computed_tokens == 0)
-        enqueue(self, request)
+        enqueue(self, request, anywhere)
         return request
 
     @property
@@ -202,24 +205,22 @@ class Harness:
         """Sampled tokens and drafts in flight when no step is being decided."""
         return request.num_output_placeholders if self.features.async_scheduling else 0
 
-    def clauses(self, request: Request, in_flight: Any, mid_step: bool = False) -> dict[str, Any]:
-        """The inductive clauses about a request, by name.
+    def supposed(self, mid_step: bool = False) -> frozenset[str]:
+        """The names of the inductive clauses that may be taken for granted.
 
         ``mid_step``: under sync scheduling, between a step and its booking, drafts are not yet
         proposed, so a diffusion canvas may still be missing.
         """
         unjudged = UNJUDGED | ({"canvas-full"} if mid_step else set())
-        clauses = request_clauses(self.config, self.view(request), in_flight)  # type: ignore[arg-type]
-        return {
-            name: formula
-            for name, formula in clauses.items()
-            if name not in unjudged and (self.kept is None or name in self.kept)
-        }
+        return frozenset(SERVES if self.kept is None else self.kept) - unjudged
 
     def suppose(self, request: Request, in_flight: Any, mid_step: bool = False) -> None:
         """Take the kept clauses for granted, each under its name."""
-        for name, formula in self.clauses(request, in_flight, mid_step).items():
-            self.context.assume(formula, CLAUSE + name)
+        supposed = self.supposed(mid_step)
+        clauses = request_clauses(self.config, self.view(request), in_flight)  # type: ignore[arg-type]
+        for name, formula in clauses.items():
+            if name in supposed:
+                self.context.assume(formula, CLAUSE + name)
 
     @property
     def judged(self) -> list[Request]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from proofs.clauses import SERVES
 from proofs.source.conclude import findings_about
+from proofs.source.due import Due, Spelled
 from proofs.source.errors import Rejected, said
 from proofs.source.goals import Goal
 from proofs.source.harness import CLAUSE, UNJUDGED, Harness
@@ -59,7 +60,7 @@ def check_mode(
         scope: what a proof covers, in words.
         inductive: whether the tasks make up the whole loop, so that clauses must be kept.
     """
-    tasks, ground = list(tasks), Ground()
+    tasks, ground, spelled = list(tasks), Ground(), Spelled()
     statistics = Statistics()
     everything = frozenset(SERVES) - UNJUDGED
     kept = everything
@@ -69,7 +70,7 @@ def check_mode(
         # A broken clause makes the round void, which is the cheaper the sooner it shows: what broke
         # one before comes first.
         for task in sorted(tasks, key=lambda task: task.name not in breakers):
-            explore(loaded, task, kept, limits, outcome, ground)
+            explore(loaded, task, kept, limits, outcome, ground, spelled)
             if outcome.is_void:
                 breakers.add(task.name)
                 break
@@ -98,24 +99,28 @@ def explore(
     limits: Limits,
     outcome: Outcome,
     ground: Ground | None = None,
+    spelled: Spelled | None = None,
 ) -> None:
-    """All paths of one task."""
-    host = loaded.host
+    """All paths of one task.
+
+    ``ground`` and ``spelled``: of the tasks before it; both or neither.
+    """
+    host, spelled = loaded.host, spelled or Spelled()
 
     built: list[Harness] = []
 
-    def run(context: Any) -> list[Goal]:
+    def run(context: Any) -> list[Due]:
         with bounded(host):
             built.clear()
             built.append(Harness(loaded, task.context(context), task.features, kept))
-            goals = task.scenario(built[0])
+            due = task.scenario(built[0])
             built[0].settle()
-            return goals
+            return due
 
     try:
         with Exploration(run, limits, ground) as exploration:
             for path in exploration:
-                _judge(loaded, task, path, built[0] if built else None, outcome)
+                _judge(loaded, task, path, spelled, built[0] if built else None, outcome)
                 if outcome.counts and not path.unsupported:
                     doubt = disagreement(loaded, task, path, kept)
                     if doubt:
@@ -152,7 +157,8 @@ def bounded(host: Host) -> Iterator[None]:
 def _judge(
     loaded: Loaded,
     task: Task,
-    path: Path[list[Goal]],
+    path: Path[list[Due]],
+    spelled: Spelled,
     harness: Harness | None,
     outcome: Outcome,
 ) -> None:
@@ -174,7 +180,7 @@ def _judge(
     assert harness is not None
     goals = [
         goal
-        for goal in path.value or []
+        for goal in spelled.out(path.value or [])
         if (goal.name not in outcome.broken if goal.claim is None else not outcome.is_void)
     ]
     outcome.spoken |= {goal.invariant for goal in goals if goal.claim is not None}
@@ -193,7 +199,7 @@ def _judge(
 
 
 def _answers(
-    path: Path[list[Goal]], goals: list[Goal], used: Mapping[str, Collection[str]]
+    path: Path[list[Due]], goals: list[Goal], used: Mapping[str, Collection[str]]
 ) -> list[Answer]:
     """What the solver says of each goal, in as few queries as that takes.
 
@@ -235,7 +241,7 @@ def _grouped(goals: Mapping[str, Goal]) -> Iterable[tuple[Mapping[str, Any], lis
 
 
 def _propose(
-    path: Path[list[Goal]],
+    path: Path[list[Due]],
     task: Task,
     harness: Harness,
     key: tuple[Topic, str],

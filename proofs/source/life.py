@@ -13,7 +13,8 @@ from typing import Any
 
 from proofs.source.bookings import MOST_SAMPLED
 from proofs.source.carried import make_arbitrary
-from proofs.source.goals import Goal, goals_about, known_goals, output_goals, victim_goals
+from proofs.source.due import Due, goals_of, judged
+from proofs.source.goals import known_goals, output_goals, victim_goals
 from proofs.source.harness import Harness
 from proofs.source.loads import load_goals
 from proofs.source.observe import Step
@@ -39,8 +40,8 @@ def life(steps: int, requests: int, wanted: Collection[str], books: bool) -> Sce
         books: whether the last step's output is booked too.
     """
 
-    def play(h: Harness) -> list[Goal]:
-        goals = _Life(h, requests, books).play(steps)
+    def play(h: Harness) -> list[Due]:
+        goals = goals_of(_Life(h, requests, books).play(steps))
         return [goal for goal in goals if goal.invariant in wanted]
 
     return play
@@ -62,14 +63,14 @@ class _Life:
         self.pending = [chr(ord("A") + index) for index in range(requests)]
         self.in_flight: deque[tuple[Any, list[_Share]]] = deque()
 
-    def play(self, steps: int) -> list[Goal]:
+    def play(self, steps: int) -> list[Due]:
         """All steps; what must hold in the last."""
-        goals: list[Goal] = []
+        due: list[Due] = []
         for number in range(steps):
-            goals = self._step(number, number == steps - 1)
-        return goals
+            due = self._step(number, number == steps - 1)
+        return due
 
-    def _step(self, number: int, last: bool) -> list[Goal]:
+    def _step(self, number: int, last: bool) -> list[Due]:
         h = self.h
         h.world.next_step()
         moment = h.moment()
@@ -79,17 +80,17 @@ class _Life:
         seen = Step(h, output)
         decisions = seen.decisions()
         h.record(seen, decisions)
-        goals: list[Goal] = []
+        due: list[Due] = []
         if last:
-            goals += goals_about(h, [*decisions, seen.totals()])
-            goals += output_goals(h, output, seen.rows) + victim_goals(h)
+            due += judged([*decisions, seen.totals()])
+            due += output_goals(h, output, seen.rows) + victim_goals(h)
             for request in h.everyone:
-                goals += known_goals(h, request) + load_goals(h, request)
-                goals += resting_goals(h, request)
+                due += known_goals(h, request) + load_goals(h, request)
+                due += resting_goals(h, request)
             if h.is_async:
-                goals += goals_about(h, seen.states())
+                due += judged(seen.states())
             if not self.books:
-                return goals
+                return due
         for decision in decisions:
             if decision.outcome == SCHEDULED:
                 alive = spec_world.CRASH_IS_THE_END
@@ -102,8 +103,8 @@ class _Life:
         if shares:
             self.in_flight.append((output, shares))
         if len(self.in_flight) > (1 if h.is_async and shares else 0):
-            goals += self._book(*self.in_flight.popleft(), moment)
-        return goals
+            due += self._book(*self.in_flight.popleft(), moment)
+        return due
 
     def _arrivals(self, number: int, last: bool, moment: Moment) -> None:
         """Requests enter in order, now or later; all have entered by the last step."""
@@ -134,7 +135,7 @@ class _Life:
 
     # -- output --------------------------------------------------------------------------------
 
-    def _book(self, output: Any, shares: list[_Share], moment: Moment) -> list[Goal]:
+    def _book(self, output: Any, shares: list[_Share], moment: Moment) -> list[Due]:
         """The output of one step comes back."""
         h = self.h
         h.snapshot()
@@ -146,16 +147,16 @@ class _Life:
         }
         host = h.loaded.host
         h.scheduler.update_from_output(output, Record(host, "ModelRunnerOutput", answer))
-        goals: list[Goal] = []
+        due: list[Due] = []
         for share, came in zip(shares, tokens, strict=True):
             request = share.request
             moment.came_back(request, came)
             if not h.is_async and request.status is RequestStatus.RUNNING:
                 self._propose(request, moment)
             made = booking(h, request, share.samples, came)
-            goals += goals_about(h, [made, request_state(h, request)])
-            goals += known_goals(h, request)
-        return goals
+            due += judged([made, request_state(h, request)])
+            due += known_goals(h, request)
+        return due
 
     def _sampled(self, share: _Share) -> int:
         if not share.samples:

@@ -48,19 +48,26 @@ def places(harness: Harness, request: Request) -> dict[str, Any]:
     return may
 
 
-def enqueue(harness: Harness, request: Request) -> None:
-    """Into a queue in which the text may keep such a request: where there are several, any."""
+def enqueue(harness: Harness, request: Request, anywhere: bool = True) -> None:
+    """Into a queue in which the text may keep such a request.
+
+    ``anywhere``: where there are several, any of them; otherwise the last one served.
+    """
     if WAITING not in queue_names(harness.scheduler):
         raise SourceError("the scheduler has no attribute `waiting`: renamed?", 3)
     may = list(places(harness, request).items())
-    at = next(number for number, _ in enumerate(may) if _is_put(harness, request, may[number:]))
+    if not anywhere:
+        may.reverse()
+    at = next(n for n, _ in enumerate(may) if _is_put(harness, request, may[n:], anywhere))
     getattr(harness.scheduler, may[at][0]).add_request(request)
 
 
-def _is_put(harness: Harness, request: Request, may: list[tuple[str, Any]]) -> bool:
+def _is_put(harness: Harness, request: Request, may: list[tuple[str, Any]], anywhere: bool) -> bool:
     (_, here), *others = may
     if not others or not bool(here):
         return not others
+    if not anywhere:
+        return True
     asked = f"{request.request_id} stands apart"
     elsewhere = any_of(*(there for _, there in others))
     return not bool(elsewhere) or bool(harness.context.bool(asked))

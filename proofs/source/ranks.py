@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from proofs.source.arrangements import Arrangement
+from proofs.source.due import Due
 from proofs.source.goals import UNLESS, Goal
 from proofs.source.harness import Harness
 from proofs.source.observe import Step
@@ -56,7 +57,7 @@ class Rank:
 def two_ranks(first: Arrangement, second: Arrangement) -> Scenario:
     """One step of both ranks at once, from arbitrary states of two shapes."""
 
-    def run(h: Harness) -> list[Goal]:
+    def run(h: Harness) -> list[Due]:
         other = Harness(h.loaded, Rank(h.context, 1), h.features, h.kept)
         h.peers.append(other)
         steps: list[Step] = []

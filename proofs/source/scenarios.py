@@ -15,18 +15,17 @@ from proofs.source.arrangements import (
     behind_a_victim,
     one_running,
     pair,
+    pair_in_one_queue,
     two_running,
     two_running_one_waiting,
     two_waiting,
 )
 from proofs.source.bookings import arrived, booked, booked_stale, booked_together
+from proofs.source.due import Due, Judged, clauses_of, judged
 from proofs.source.goals import (
     CONSERVATION,
-    Goal,
     as_asked_goals,
-    clause_goals,
     flight_goals,
-    goals_about,
     known_goals,
     output_goals,
     victim_goals,
@@ -41,21 +40,21 @@ from proofs.source.state import Features
 from proofs.source.world import Context
 from spec.logic import ite, not_
 
-Scenario = Callable[[Harness], list[Goal]]
+Scenario = Callable[[Harness], list[Due]]
 """Runs the text once and returns what must hold."""
 
 
 def one_step_from(arrange: Arrangement) -> Scenario:
     """One step from the states an arrangement describes."""
 
-    def run(h: Harness) -> list[Goal]:
+    def run(h: Harness) -> list[Due]:
         arrange(h)
         return scheduled(h)
 
     return run
 
 
-def two_steps(h: Harness) -> list[Goal]:
+def two_steps(h: Harness) -> list[Due]:
     """Two steps in a row, as async scheduling runs them; what a check needs one of."""
     pair(h)
     h.arbitrary_state()
@@ -64,34 +63,33 @@ def two_steps(h: Harness) -> list[Goal]:
     return _one_more_step(h)
 
 
-def scheduled(h: Harness) -> list[Goal]:
+def scheduled(h: Harness) -> list[Due]:
     """Call ``schedule()`` on the state built so far, and claim everything about it."""
     h.arbitrary_state()
     return _one_more_step(h)
 
 
-def _one_more_step(h: Harness) -> list[Goal]:
+def _one_more_step(h: Harness) -> list[Due]:
     h.snapshot()
     h.moment()
     output = h.schedule()
     seen = Step(h, output)
     decisions = seen.decisions()
     h.record(seen, decisions)
-    judged = {request.request_id for request in h.judged}
-    about = [d for d in decisions if d.request_id in judged]
-    goals = goals_about(h, [*about, *seen.advances(), seen.totals()])
-    states = goals_about(h, seen.states())
+    claimed = {request.request_id for request in h.judged}
+    about = [d for d in decisions if d.request_id in claimed]
+    due: list[Due] = [*judged([*about, *seen.advances(), seen.totals()])]
     # Under sync scheduling the counters settle when the step is booked; who is queued, now.
-    goals += [g for g in states if h.is_async or g.invariant == CONSERVATION]
-    goals += output_goals(h, output, seen.rows) + victim_goals(h)
+    due += [Judged(state, "" if h.is_async else CONSERVATION) for state in seen.states()]
+    due += output_goals(h, output, seen.rows) + victim_goals(h)
     for request in h.judged:
         decision = next((d for d in decisions if d.request_id == request.request_id), None)
-        goals += flight_goals(h, request, seen.rows.get(request.request_id, 0))
-        goals += as_asked_goals(h, request) + known_goals(h, request) + load_goals(h, request)
-        goals += resting_goals(h, request)
+        due += flight_goals(h, request, seen.rows.get(request.request_id, 0))
+        due += as_asked_goals(h, request) + known_goals(h, request) + load_goals(h, request)
+        due += resting_goals(h, request)
         in_flight = _in_flight(h, seen, request)
-        goals += clause_goals(h, request, in_flight, not h.is_async, decision)
-    return goals
+        due.append(clauses_of(h, request, in_flight, not h.is_async, decision))
+    return due
 
 
 def _in_flight(h: Harness, seen: Step, request: Request) -> Any:
@@ -150,7 +148,7 @@ def shapes(async_scheduling: bool, mentioned: Collection[str] | None = None) -> 
         found.append(shape("running, Mamba alignment", one_running, mamba=True, priority=None))
         found.append(shape("step, Mamba alignment", after_running_pass, mamba=True))
     if mentioned is not None and HOLD_BACK in mentioned:
-        found.append(shape(f"step, {HELD_BACK}", pair, holds_back=True))
+        found.append(shape(f"step, {HELD_BACK}", pair_in_one_queue, holds_back=True))
     found.append(shape("step, priorities", after_running_pass, priority=True))
     found.append(shape("preemption", two_running))
     found.append(shape("preemption, priorities", two_running, priority=True))

@@ -2,17 +2,16 @@
 
 A proof runs a rewritten text on symbols.  That both do what Python does with the text is shown by
 tests; here it is checked of the text at hand.  Every path has a witness, numbers that take it, and
-on those the text as written must raise the same or come to the same goals, number by number.
+on those the text as written must raise the same or end with the same values, number by number.
 """
 
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import Any
 
 from proofs.source.concrete import NotReplayed, Numbers
+from proofs.source.due import Due
 from proofs.source.errors import said
-from proofs.source.goals import Goal
 from proofs.source.harness import Harness
 from proofs.source.host import RanOn
 from proofs.source.loader import Loaded
@@ -20,13 +19,13 @@ from proofs.source.scenarios import Task
 from proofs.symbolic import Path
 
 
-def disagreement(loaded: Loaded, task: Task, path: Path[list[Goal]], kept: frozenset[str]) -> str:
+def disagreement(loaded: Loaded, task: Task, path: Path[list[Due]], kept: frozenset[str]) -> str:
     """What comes out otherwise when Python runs the text; empty where nothing does."""
     error: Exception | None = None
-    goals: list[Goal] = []
+    due: list[Due] = []
     try:
         context = task.context(Numbers(path.model))
-        goals = task.scenario(Harness(loaded.as_written, context, task.features, kept))
+        due = task.scenario(Harness(loaded.as_written, context, task.features, kept))
     except NotReplayed as doubt:
         return str(doubt)
     except RanOn:
@@ -35,32 +34,14 @@ def disagreement(loaded: Loaded, task: Task, path: Path[list[Goal]], kept: froze
         error = raised
     if type(error) is not type(path.error):
         return f"it raises {said(error)!r}, not {said(path.error)!r}"
-    for one, other in zip_longest(path.value or [], goals):
-        if one is None or other is None or _names(one) != _names(other):
-            return f"other promises are due: {one and _named(one)}, {other and _named(other)}"
-        numbers = [path.at_witness(value) for value in _values(one)]
-        if numbers != _values(other):
-            told = zip(_names(one), numbers, _values(other), strict=True)
-            name, was, now = next(each for each in told if each[1] != each[2])
-            which = "" if name == _named(one) else f"{_named(one)}, "
-            return f"{which}{name} is {now}, not {was}"
+    for one, other in zip_longest(path.value or [], due):
+        if one is None or other is None or one.title != other.title:
+            return f"other promises are due: {one and one.title}, {other and other.title}"
+        (names, symbols), (others, numbers) = one.parts(), other.parts()
+        if names != others:
+            return f"other promises are due of {one.title}: {list(names)}, {list(others)}"
+        for name, symbol, number in zip(names, symbols, numbers, strict=True):
+            value = path.at_witness(symbol)
+            if value != number:
+                return f"{one.title}, {name} is {number}, not {value}"
     return ""
-
-
-def _named(goal: Goal) -> str:
-    return f"{goal.name} of {goal.request}"
-
-
-def _names(goal: Goal) -> tuple[str, ...]:
-    """What a goal says, by name; that it holds comes first."""
-    claim = goal.claim
-    said = () if claim is None else ("due", *claim.left, *claim.right)
-    return (_named(goal), *goal.granted, *said)
-
-
-def _values(goal: Goal) -> list[Any]:
-    """The same in numbers."""
-    values, claim = [goal.formula, *goal.granted.values()], goal.claim
-    if claim is not None:
-        values += (claim.when, *claim.left.values(), *claim.right.values())
-    return values
