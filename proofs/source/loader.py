@@ -110,8 +110,18 @@ def load(
         Unprofiled: a text uses an unknown import while it is executed.
     """
     given, base = list(texts), list(base)
-    own = [text.name for text in given if not text.helper]
     read = _gated([*base, *given])
+    return _made(read, profile, [text.name for text in given if not text.helper], ahead)
+
+
+def _made(
+    read: list[tuple[Text, ast.Module]], profile: Profile, own: list[str], ahead: bool
+) -> Loaded:
+    """The classes of texts that passed the gate.
+
+    Args:
+        own: the files that are to hold the scheduler.
+    """
     trees = {text.name: tree for text, tree in read}
     needs_base(trees, own)
     nodes = {file: list(ast.walk(tree)) for file, tree in trees.items()}
@@ -142,7 +152,7 @@ def load(
     classes = {name: value for name, value in defined.items() if isinstance(value, type)}
     mentioned = reading.mentions(chain.from_iterable(nodes.values()))
     found = schedulers(classes, trees, own)
-    again = partial(load, given, profile, base, ahead=False) if merges else None
+    again = partial(_made, read, profile, own, False) if merges else None
     state = reading.state(nodes)
     return Loaded(host, classes, trees, found, mentioned, state, again)
 

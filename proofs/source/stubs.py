@@ -34,8 +34,10 @@ class Stub(metaclass=SealedMeta):
     def __getattr__(self, name: str) -> Any:
         host: Host = object.__getattribute__(self, "_Stub__host")
         path: str = object.__getattribute__(self, "_Stub__path")
-        value = resolve(host, f"{path}.{name}")
-        if type(value) in _PLAIN and is_constant(host, f"{path}.{name}"):
+        asked = f"{path}.{name}"
+        value = resolve(host, asked)
+        plain = type(value) in _PLAIN and is_constant(host, asked)
+        if plain or type(value) is Stub and is_object(host, asked):
             host.constants.setdefault(path, {})[name] = self.__dict__[name] = value
         return value
 
@@ -175,6 +177,12 @@ def is_constant(host: Host, path: str) -> bool:
     """Whether what the text sees under ``path`` is the same in every run."""
     row = host.row(path)
     return row is not None and row.kind == "const"
+
+
+def is_object(host: Host, path: str) -> bool:
+    """Whether it is an object that holds no more than its own rows: one is as good as another."""
+    row = host.row(path)
+    return row is None or row.kind == "object"
 
 
 def _call(host: Host, row: Row) -> Callable[..., Any]:
