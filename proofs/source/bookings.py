@@ -18,16 +18,16 @@ from proofs.source.goals import (
     settled_goals,
 )
 from proofs.source.harness import Harness
+from proofs.source.keeping import DECIDED, OUTPUT, block_goals, order_goals
 from proofs.source.places import enqueue
 from proofs.source.requests import Request, RequestStatus, sequence
 from proofs.source.resting import resting_goals
 from proofs.source.settled import booking, request_state
 from proofs.source.stubs import Record
 from proofs.source.tokens import Token
+from proofs.symbolic import Veiled
 from spec import assumptions as spec_world
 from spec.logic import implies, ite, not_
-
-OUTPUT = "SchedulerOutput"
 
 MOST_SAMPLED = 3
 """Tokens one request may get back from one step; the text's own loop appends them one by one."""
@@ -157,7 +157,7 @@ def _booked(h: Harness, shares: list[Share], most: tuple[int, ...]) -> list[Due]
     for share, most_of_it in zip(shares, most, strict=True):
         share.tokens = h.world.returned(share.request, _sampled(h, share, most_of_it))
     update(h, shares)
-    return [due for share in shares for due in _after(h, share)]
+    return [*(due for share in shares for due in _after(h, share)), *order_goals(h)]
 
 
 def _sampled(h: Harness, share: Share, most: int) -> int:
@@ -187,6 +187,7 @@ def update(h: Harness, shares: Iterable[Share]) -> None:
         num_scheduled_tokens={share.name: share.rows for share in shares},
         total_num_scheduled_tokens=total,
         scheduled_spec_decode_tokens=attached,
+        **{DECIDED: Veiled(int, f"{OUTPUT}.{DECIDED}")},
     )
     output = Record(
         host,
@@ -231,7 +232,7 @@ def _after(h: Harness, share: Share) -> list[Due]:
     request = share.request
     records = [booking(h, request, share.samples, share.tokens), request_state(h, request)]
     due: list[Due] = [*judged(records)]
-    due += as_asked_goals(h, request) + known_goals(h, request)
+    due += as_asked_goals(h, request) + known_goals(h, request) + block_goals(h, request)
     if not share.is_gone:
         due += flight_goals(h, request, -share.rows) + _settled(h, share)
     if request.status <= RequestStatus.PREEMPTED:
@@ -255,6 +256,7 @@ def arrived(h: Harness) -> list[Due]:
     """A request arrives while another runs and a third waits."""
     h.running("R")
     h.waiting("W")
+    h.others_wait()
     context = h.context
     prompt: Any = context.int("A num_prompt_tokens", 1)
     most: Any = context.int("A max_tokens", 1)
@@ -274,6 +276,6 @@ def arrived(h: Harness) -> list[Due]:
     due: list[Due] = [*judged(request_state(h, r) for r in h.everyone)]
     for one in h.everyone:
         due += as_asked_goals(h, one) + known_goals(h, one)
-        due += flight_goals(h, one, 0) + resting_goals(h, one)
+        due += flight_goals(h, one, 0) + resting_goals(h, one) + block_goals(h, one)
         due.append(clauses_of(h, one, h.in_flight(one) if one.request_id == "R" else 0))
-    return due
+    return due + order_goals(h)

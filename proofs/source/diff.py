@@ -18,8 +18,8 @@ from proofs.source.concrete import rows_line as line_of
 from proofs.source.differences import CHANGED, Difference, DiffReport, Half, Same
 from proofs.source.errors import Rejected, SourceError, Unprofiled, said
 from proofs.source.harness import Harness
-from proofs.source.host import RAN_ON, RanOn
-from proofs.source.induct import NOT_THE_SAME, bounded
+from proofs.source.host import RAN_ON, RanOn, bounded
+from proofs.source.induct import NOT_THE_SAME
 from proofs.source.loader import Loaded, Text, load
 from proofs.source.places import WAITING_QUEUES
 from proofs.source.profile import profile_for

@@ -17,6 +17,8 @@ Loops are bounded at run time (``rewrite`` counts iterations, ``sandbox`` counts
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 import warnings
 from collections.abc import Iterator
 
@@ -89,6 +91,7 @@ def tree_of(text: str, file: str) -> ast.Module:
     """
     if len(text) > MAX_BYTES:
         raise Rejected(file, 1, f"larger than {MAX_BYTES} characters")
+    _in_utf8(text, file)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -100,6 +103,17 @@ def tree_of(text: str, file: str) -> ast.Module:
     except (RecursionError, MemoryError):
         raise Rejected(file, 1, "nested too deeply to parse") from None
     return tree
+
+
+def _in_utf8(text: str, file: str) -> None:
+    """Python reads a file in the encoding that its first two lines name: there is but one here."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").encode(errors="replace")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(lines).readline)
+    except SyntaxError as error:
+        raise Rejected(file, 1, f"does not parse: {error.msg}") from None
+    if encoding != "utf-8":
+        raise Rejected(file, 1, f"says that it is written in {encoding}, not in UTF-8")
 
 
 def _bounded(tree: ast.AST, file: str) -> None:

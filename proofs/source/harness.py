@@ -60,6 +60,8 @@ class Harness:
     """The steps of the run."""
     before: dict[str, View] = field(init=False, default_factory=dict)
     """Request id → its counters when the step began."""
+    ran_before: tuple[Request, ...] = ()
+    """The running requests in the order they had then."""
     loaded_before: frozenset[str] = frozenset()
     """Requests whose load was done when the step began."""
 
@@ -264,8 +266,10 @@ class Harness:
         return View.of(request, self.tracks_flight)
 
     def snapshot(self) -> None:
-        """Remember every request's counters, and which loads are done, as the step begins."""
+        """Remember every request's counters, who runs, and which loads are done, as it begins."""
         self.before = {request.request_id: self.view(request) for request in self.everyone}
+        known = {id(request) for request in self.everyone}
+        self.ran_before = tuple(r for r in self.scheduler.running if id(r) in known)
         done = getattr(self.scheduler, LOADED, ())
         self.loaded_before = frozenset(name for name in self.before if name in done)
 

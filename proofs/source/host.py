@@ -7,7 +7,8 @@ which the gate keeps out of reach; the text cannot get at the prover through the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
@@ -57,6 +58,8 @@ class Host:
         self.world: World | None = None
         self.row_lines: dict[str, int] | None = None
         """Request id → line that scheduled it; filled on integers only."""
+        self.ran_on: RanOn | None = None
+        """The run in progress has run on, whatever the text makes of it."""
         self._ticks = 0
 
     # -- the life of a run ---------------------------------------------------------------------
@@ -65,7 +68,7 @@ class Host:
         """A run starts in this world; nothing is left of the one before."""
         self.own.restore()
         self.world = world
-        self.gaps = []
+        self.gaps, self.ran_on = [], None
         self._ticks = 0
 
     @property
@@ -99,7 +102,8 @@ class Host:
         self._ticks += 1
         if self._ticks > MAX_TICKS:
             file, line = self.position()
-            raise RanOn(file, line)
+            self.ran_on = self.ran_on or RanOn(file, line)
+            raise self.ran_on
         return True
 
     def new_rows(self) -> dict[Any, Any]:
@@ -135,6 +139,19 @@ class Host:
     def row(self, path: str) -> Row | None:
         """The row of an attribute, or of the function of that name."""
         return self.profile.row(path) or self.profile.row(path + "()")
+
+
+@contextmanager
+def bounded(host: Host) -> Iterator[None]:
+    """A run of a text that uses up the stack or the memory has run on; one that has is over."""
+    try:
+        yield
+    except (RecursionError, MemoryError) as error:
+        mine = [at for at in host.frames(error) if at[0] in host.files]
+        raise RanOn(*(mine[-1] if mine else ("harness", 0))) from None
+    finally:
+        if host.ran_on is not None:  # perhaps the text caught it
+            raise host.ran_on
 
 
 class _NotingDict(dict[Any, Any]):

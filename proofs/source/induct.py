@@ -8,8 +8,7 @@ integers and broke it there, and *undecided* otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from proofs.clauses import SERVES
@@ -18,7 +17,7 @@ from proofs.source.due import Due, Spelled
 from proofs.source.errors import Rejected, said
 from proofs.source.goals import Goal
 from proofs.source.harness import CLAUSE, UNJUDGED, Harness
-from proofs.source.host import RAN_ON, Host, RanOn
+from proofs.source.host import RAN_ON, RanOn, bounded
 from proofs.source.loader import Loaded
 from proofs.source.outcome import Candidate, Outcome, Topic
 from proofs.source.raised import INVARIANT as ASSERT
@@ -142,16 +141,6 @@ def explore(
         outcome.doubts += [f"{task.name}: {reason}" for reason in reasons or ("stopped early",)]
     if s.paths == 0:
         outcome.doubts.append(f"{task.name}: no state satisfies the assumptions")
-
-
-@contextmanager
-def bounded(host: Host) -> Iterator[None]:
-    """A run of a text that uses up the stack or the memory has run on."""
-    try:
-        yield
-    except (RecursionError, MemoryError) as error:
-        mine = [at for at in host.frames(error) if at[0] in host.files]
-        raise RanOn(*(mine[-1] if mine else ("harness", 0))) from None
 
 
 def _judge(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -31,6 +32,7 @@ from proofs.source.vocabulary import LANGUAGE
 from proofs.symbolic import sym_all, sym_any, sym_len, sym_max, sym_min, sym_sum
 
 MAX_RANGE = 100_000
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,8 @@ def _executed(
     code = compile(tree, text.name, "exec", dont_inherit=True)
     try:
         exec(code, namespace)
+        if host.ran_on is not None:  # and the text caught it
+            raise host.ran_on
     except RanOn as ran_on:
         raise Rejected(ran_on.file, ran_on.line, RAN_ON) from None
     except (RecursionError, MemoryError) as error:
@@ -229,9 +233,9 @@ def _builtins(host: Host) -> dict[str, Any]:
         "min": sym_min,
         "max": sym_max,
         "sum": sym_sum,
-        # A generator is not asked for more than Python would ask it for: its elements may act.
-        "any": lambda items: any(items) if isinstance(items, Generator) else sym_any(items),
-        "all": lambda items: all(items) if isinstance(items, Generator) else sym_all(items),
+        # What makes its elements as it goes is not asked for more than Python would: they may act.
+        "any": lambda items: sym_any(items) if _is_made(items) else any(items),
+        "all": lambda items: sym_all(items) if _is_made(items) else all(items),
         "range": _range,
         "print": lambda *args, **kwargs: None,
         "getattr": _getattr,
@@ -245,6 +249,11 @@ def _builtins(host: Host) -> dict[str, Any]:
         PERHAPS: perhaps,
         TOTAL: total,
     }
+
+
+def _is_made(items: Any) -> bool:
+    """Whether all elements are there, so that looking at one changes nothing."""
+    return isinstance(items, (list, tuple, set, frozenset, dict, deque, *_VIEWS))
 
 
 def _range(*bounds: Any) -> range:

@@ -31,6 +31,7 @@ from proofs.source.goals import (
     victim_goals,
 )
 from proofs.source.harness import HELD_BACK, HOLD_BACK, Harness
+from proofs.source.keeping import block_goals, handed_on, order_goals
 from proofs.source.loads import load_goals
 from proofs.source.narrow import Narrowed
 from proofs.source.observe import Step
@@ -81,12 +82,13 @@ def _one_more_step(h: Harness) -> list[Due]:
     due: list[Due] = [*judged([*about, *seen.advances(), seen.totals()])]
     # Under sync scheduling the counters settle when the step is booked; who is queued, now.
     due += [Judged(state, "" if h.is_async else CONSERVATION) for state in seen.states()]
-    due += output_goals(h, output, seen.rows) + victim_goals(h)
+    due += output_goals(h, output, seen.rows) + victim_goals(h) + order_goals(h)
+    handed_on(h, output)
     for request in h.judged:
         decision = next((d for d in decisions if d.request_id == request.request_id), None)
         due += flight_goals(h, request, seen.rows.get(request.request_id, 0))
         due += as_asked_goals(h, request) + known_goals(h, request) + load_goals(h, request)
-        due += resting_goals(h, request)
+        due += resting_goals(h, request) + block_goals(h, request)
         in_flight = _in_flight(h, seen, request)
         due.append(clauses_of(h, request, in_flight, not h.is_async, decision))
     return due

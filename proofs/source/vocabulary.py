@@ -71,7 +71,8 @@ class _Suppress(metaclass=SealedMeta):
         return None
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> bool:
-        caught = kind is not None and issubclass(kind, self.__exceptions)
+        ours = kind is None or not issubclass(kind, Exception)
+        caught = not ours and issubclass(kind or Exception, self.__exceptions)
         if caught:
             speech.caught(*error[:1])
         return caught

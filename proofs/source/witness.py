@@ -13,7 +13,7 @@ from proofs.source.concrete import NotReplayed, Numbers
 from proofs.source.due import Due
 from proofs.source.errors import said
 from proofs.source.harness import Harness
-from proofs.source.host import RanOn
+from proofs.source.host import RanOn, bounded
 from proofs.source.loader import Loaded
 from proofs.source.scenarios import Task
 from proofs.symbolic import Path
@@ -25,7 +25,8 @@ def disagreement(loaded: Loaded, task: Task, path: Path[list[Due]], kept: frozen
     due: list[Due] = []
     try:
         context = task.context(Numbers(path.model))
-        due = task.scenario(Harness(loaded.as_written, context, task.features, kept))
+        with bounded(loaded.as_written.host):
+            due = task.scenario(Harness(loaded.as_written, context, task.features, kept))
     except NotReplayed as doubt:
         return str(doubt)
     except RanOn:

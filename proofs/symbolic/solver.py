@@ -22,11 +22,8 @@ from proofs.symbolic.exact import multiplied, pinned
 from proofs.symbolic.lowering import Lowering
 from proofs.symbolic.premises import CONTRADICTION, Premise, Premises
 
-EFFORT = 400_000
-"""Z3 resource units tried before the clock is started: a timer costs 60 us per query."""
-
-FOREVER = 2**32 - 1
-"""Z3's notation for no timeout."""
+EFFORT = 100_000
+"""Z3 resource units tried before a fresh solver is asked, by the clock: a timer costs 60 us."""
 
 
 @dataclass(frozen=True)
@@ -243,17 +240,23 @@ class Solver:
 
     def _check_linear(self) -> Outcome:
         self._tell()
-        verdict = self._ask(self._solver)
-        if verdict is None:  # the effort was not enough: start the clock
-            self._solver.set(rlimit=0, timeout=self.query_ms, ctrl_c=True)
-            verdict = self._ask_patiently(self._solver)
-            self._solver.set(rlimit=EFFORT, timeout=FOREVER, ctrl_c=False)
+        asked, verdict = self._solver, self._ask(self._solver)
+        if verdict is None:  # start the clock; what the solver has learned may have led it astray
+            asked = self._afresh("QF_LIA")
+            verdict = self._ask_patiently(asked)
         if not isinstance(verdict, Model):
-            return verdict or Unknown(self._solver.reason_unknown())
+            return verdict or Unknown(asked.reason_unknown())
         at = self._read(verdict)
         if not self._products or self._satisfies(at):
             return Sat(at)
         return self._check_exactly(self._misjudged(verdict, at), at)
+
+    def _afresh(self, logic: str | None, facts: Iterable[Ast] = ()) -> z3.Solver:
+        """A solver that knows all frames, and further facts, and has learned nothing yet."""
+        solver = self._new_solver(logic, timeout=self.query_ms)
+        for ast in (*(a for frame in self._frames for a in frame.asserted), *facts):
+            z3core.Z3_solver_assert(self._backend.ref, solver.solver, ast)
+        return solver
 
     def _ask(self, solver: z3.Solver, guards: list[Ast] | None = None) -> Model | Unsat | None:
         """One call to Z3; ``None`` when it gives up.  ``guards``: of the premises; None: of all."""
@@ -314,9 +317,7 @@ class Solver:
         products = self._products
         near = pinned(self._lowering, products, at)
         for facts, logic in ((near, "QF_LIA"), (multiplied(self._lowering, products), None)):
-            solver = self._new_solver(logic, timeout=self.query_ms)
-            for ast in (*(a for frame in self._frames for a in frame.asserted), *facts):
-                z3core.Z3_solver_assert(self._backend.ref, solver.solver, ast)
+            solver = self._afresh(logic, facts)
             verdict = self._ask_patiently(solver)
             if isinstance(verdict, Model):
                 found = self._read(verdict)

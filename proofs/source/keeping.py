@@ -1,0 +1,74 @@
+"""What a run leaves as it has to: KV blocks of who lives, the order of who runs, its output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from proofs.source.goals import Goal, plain
+from proofs.source.harness import Harness
+from proofs.source.places import loads
+from proofs.source.requests import Request, RequestStatus
+from proofs.source.stubs import Record, constant_of
+from spec.claims import Claim
+from spec.logic import any_of, ite
+
+BLOCKS = "block-accounting"
+OUTPUT = "SchedulerOutput"
+DECIDED = "num_spec_tokens_to_schedule"
+"""A field of the output in which a step tells itself K, and forks their own number (since 0.30)."""
+
+
+def block_goals(harness: Harness, request: Request) -> list[Goal]:
+    """Who runs, loads, or waits with something computed keeps its KV blocks; and nobody asks the
+    pool for more tokens than it gets rows for: a pool that could serve it would refuse."""
+    name, world = request.request_id, harness.world
+    goals = []
+    if name in world.freed and request.status <= RequestStatus.PREEMPTED:
+        lives = request.status is RequestStatus.RUNNING or loads(request)
+        needs = ite(any_of(lives, request.num_computed_tokens > 0), 1, 0)
+        claim = Claim({"KV blocks": 0}, ">=", {"needed": needs})
+        goals.append(plain(BLOCKS, "blocks_of_who_lives", name, claim))
+    if name in world.served and request.status is RequestStatus.RUNNING:
+        claim = Claim(
+            {"tokens asked for": world.slots.get(name, 0)},
+            "<=",
+            {"num_computed_tokens": request.num_computed_tokens},
+        )
+        goals.append(plain(BLOCKS, "no_more_blocks_than_rows", name, claim))
+    return goals
+
+
+def order_goals(harness: Harness) -> list[Goal]:
+    """Running requests keep their order, and who is admitted comes last.
+
+    A step preempts from the end, as `progress` takes it to do.
+    """
+    ran = harness.ran_before
+    order = [request for request in ran if request.status is RequestStatus.RUNNING]
+    runs = [r for r in harness.scheduler.running if any(r is other for other in harness.everyone)]
+    stay = [r for r in runs if r.status is RequestStatus.RUNNING]
+    first = stay[: len(order)]
+    kept = len(first) == len(order) and all(a is b for a, b in zip(first, order, strict=True))
+    claim = Claim({"in order": int(kept)}, "==", {"1": 1})
+    return [plain("progress", "running_keeps_its_order", "", claim)]
+
+
+def handed_on(harness: Harness, output: Any) -> None:
+    """A booking is run on an output made for it: what a step sets in one has to be its row's.
+
+    Otherwise the booking would read what the profile says, and not what the step has written.
+    ``DECIDED`` a booking cannot look at.
+    """
+    fields: Iterable[tuple[str, Any]] = vars(output).items() if isinstance(output, Record) else ()
+    nothing = object()
+    for name, value in list(fields):
+        usual = constant_of(output, name, nothing)
+        if (
+            name != DECIDED
+            and usual is not nothing
+            and (type(value) is not type(usual) or value != usual)
+        ):
+            host = harness.loaded.host
+            line = f"{OUTPUT}.{name} | const | {usual!r} | | | why this choice is sound"
+            host.unknown_state(f"{OUTPUT}.{name}", harness.loaded.place_of(name), line)
