@@ -12,6 +12,10 @@ Arrangement = Callable[[Harness], None]
 """Builds an arbitrary state of some shape."""
 
 
+def nobody(h: Harness) -> None:
+    """No request: an engine steps once more to tell the runner who has ended."""
+
+
 def pair(h: Harness) -> None:
     """At most one running and at most one waiting request."""
     if bool(h.context.bool("a request is running")):

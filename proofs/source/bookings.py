@@ -227,6 +227,16 @@ def _output_record(h: Harness) -> Callable[..., Any]:
     return lambda **fields: Record(h.loaded.host, OUTPUT, fields)
 
 
+def booked_nobody(h: Harness) -> list[Due]:
+    """A step in which nobody got rows comes back: all wait, or load their KV."""
+    h.running("R")
+    h.waiting("W")
+    h.arbitrary_state()
+    h.snapshot()
+    update(h, [])
+    return _left_alone(h)
+
+
 def _after(h: Harness, share: Share) -> list[Due]:
     """What must hold of one of them then."""
     request = share.request
@@ -273,6 +283,11 @@ def arrived(h: Harness) -> list[Due]:
     moment.only_books = True
     moment.arrived.append(("A", prompt, most, request.priority))
     h.scheduler.add_request(request)
+    return _left_alone(h)
+
+
+def _left_alone(h: Harness) -> list[Due]:
+    """What must hold where nothing happened to anybody; R is the one who runs."""
     due: list[Due] = [*judged(request_state(h, r) for r in h.everyone)]
     for one in h.everyone:
         due += as_asked_goals(h, one) + known_goals(h, one)

@@ -189,7 +189,8 @@ class Step:
             group_has_prefill=self._group_has_prefill,
             prefill_withdrawn=self._prefill_withdrawn(name),
             kv_capacity=h.world.slots.get(name, was.num_computed_tokens),
-            waits_alone=from_waiting and was.num_stale_output_tokens > 0,
+            waits_alone=from_waiting
+            and any_of(was.num_stale_output_tokens > 0, name in h.world.unsure),
             has_slot=self._has_slot(request),
             threshold=ite(h.is_alone(), 0, config.long_prefill_token_threshold),
             ends_in_flight=False if from_waiting else ends_in_flight(was),
@@ -236,7 +237,7 @@ class Step:
         """Facts, apart from budgets, that excuse a step for not serving a request."""
         h, name = self.harness, request.request_id
         was = h.before[name]
-        if name in h.world.short or (
+        if name in (*h.world.short, *h.world.unsure) or (
             request.status is RequestStatus.PREEMPTED and not from_waiting
         ):
             return True
@@ -258,6 +259,8 @@ class Step:
             return "padded with placeholder drafts" if name in self.drafts else "admitted"
         if name in self.harness.world.short:
             return "no KV block"
+        if name in self.harness.world.unsure:
+            return "connector cannot tell yet"
         if from_waiting and name not in self.harness.world.looked:
             return "not looked at"
         return "KV load started" if outcome == LOADING else "no rows"

@@ -13,6 +13,7 @@ from proofs.source.arrangements import (
     Arrangement,
     after_running_pass,
     behind_a_victim,
+    nobody,
     one_running,
     pair,
     pair_in_one_queue,
@@ -20,7 +21,7 @@ from proofs.source.arrangements import (
     two_running_one_waiting,
     two_waiting,
 )
-from proofs.source.bookings import arrived, booked, booked_stale, booked_together
+from proofs.source.bookings import arrived, booked, booked_nobody, booked_stale, booked_together
 from proofs.source.due import Due, Judged, clauses_of, judged
 from proofs.source.goals import (
     CONSERVATION,
@@ -201,4 +202,6 @@ def whole_loop(async_scheduling: bool, mentioned: frozenset[str]) -> list[Task]:
     if not mentioned.isdisjoint(FEATURES_READ):
         tasks.append(Task("booking, KV connector and Mamba alignment", booked, everything))
     tasks.append(Task("arrival", arrived, with_or_without))
+    tasks.append(Task("booking, nobody", booked_nobody, with_or_without))
+    tasks.append(Task("step, nobody", one_step_from(nobody), with_or_without))
     return tasks

@@ -65,6 +65,8 @@ class World:
         """Request id → tokens found in the cache or by the connector in this step."""
         self.matches: dict[str, tuple[Any, Any]] = {}
         """Request id → tokens the connector has, and whether it loads them by itself."""
+        self.unsure: set[str] = set()
+        """Requests of which the connector could not tell in this step what it has."""
         self.local: dict[str, Any] = {}
         """Request id → tokens of the cache beyond which the connector was asked."""
         self.refusals = 0
@@ -80,7 +82,7 @@ class World:
         """A further step of the same run begins."""
         self.short, self.looked, self.skipped = set(), [], set()
         self.hits, self.matches, self.served, self.withdrawn = {}, {}, [], {}
-        self.local, self.refusals = {}, 0
+        self.local, self.refusals, self.unsure = {}, 0, set()
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -150,6 +152,8 @@ class World:
     ) -> Any:
         """Blocks for the tokens asked for, or None when the pool is too small."""
         name = request.request_id
+        for option in options.keys() - _ALLOCATION:
+            self.host.unprofiled(f"kv_cache_manager.allocate_slots({option}=)")
         served = name in self.never_short or self.context.bool(self.name(f"KV blocks for {name}"))
         if not bool(served):
             self.short.add(name)
@@ -193,8 +197,14 @@ class World:
     # -- the connector -------------------------------------------------------------------------
 
     def matched_tokens(self, request: Request, num_local: Any) -> tuple[Any, Any]:
-        """Tokens a connector has beyond the local hit, and whether it loads them by itself."""
+        """Tokens a connector has beyond the local hit, and whether it loads them by itself.
+
+        None for the tokens: it cannot tell yet, and is to be asked again in a later step.
+        """
         name, context = request.request_id, self.context
+        if bool(context.bool(self.name(f"connector cannot tell yet of {name}"))):
+            self.unsure.add(name)
+            return None, False
         matched = context.int(self.name(f"connector match of {name}"), 0)
         load_async = context.bool(self.name(f"connector loads {name} by itself"))
         within = spec_world.HIT_LEAVES_ONE.condition(request.num_tokens, num_local + matched)
@@ -250,6 +260,12 @@ class _StopToken(metaclass=SealedMeta):
     def __hash__(self) -> int:
         return 0
 
+
+_ALLOCATION = frozenset(
+    {"delay_cache_blocks", "num_encoder_tokens", "full_sequence_must_fit", "reserved_blocks"}
+    | {"has_scheduled_reqs", "skip_zeroing_group_ids"}
+)
+"""What `allocate_slots` can be told besides, up to 0.33; none of it makes a pool larger."""
 
 _Answer = Callable[[World], Any]
 
