@@ -182,7 +182,7 @@ def update(h: Harness, shares: Iterable[Share]) -> None:
     for share in shares:
         total = total + share.rows
         if bool(share.drafts > 0):
-            attached[share.name] = sequence(share.drafts, -1)
+            attached[share.name] = h.drafts(share.drafts)
     step = _output_record(h)(
         num_scheduled_tokens={share.name: share.rows for share in shares},
         total_num_scheduled_tokens=total,
@@ -212,7 +212,7 @@ def _propose(h: Harness, shares: Iterable[Share]) -> None:
         proposed: Any = h.context.int(f"{share.name} drafts proposed", 0)
         h.assume(spec_world.DRAFTS_AT_MOST_K, h.config, proposed)
         made["req_ids"].append(share.name)
-        made["draft_token_ids"].append(sequence(proposed, 1))
+        made["draft_token_ids"].append(sequence(proposed))
         h.moments[-1].proposed.append((share.name, proposed))
     h.scheduler.update_draft_token_ids(Record(h.loaded.host, "DraftTokenIds", made))
 

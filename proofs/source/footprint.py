@@ -16,6 +16,7 @@ from typing import Any
 
 from proofs.source.requests import PauseState, RequestQueue, RequestStatus, SchedulingPolicy
 from proofs.source.stubs import Maker, Record, SealedMeta, Stub
+from proofs.source.tokens import StopToken, Token, Unseen
 from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled
 
 MOST = 10_000
@@ -23,7 +24,20 @@ MOST = 10_000
 PLAIN = frozenset({int, bool, str, float, bytes, complex, type(None), range})
 """Types whose values are compared, not the objects."""
 _LEAVES = frozenset(
-    {SymInt, SymBool, Veiled, Stub, Maker, SchedulingPolicy, RequestStatus, PauseState, object}
+    {
+        SymInt,
+        SymBool,
+        Veiled,
+        Unseen,
+        Token,
+        StopToken,
+        Stub,
+        Maker,
+        SchedulingPolicy,
+        RequestStatus,
+        PauseState,
+        object,
+    }
     | {type(NotImplemented), type(...)}
 )
 """Types whose objects hold nothing that changes."""

@@ -18,6 +18,7 @@ from proofs.source.places import enqueue, queue_names
 from proofs.source.requests import Request, RequestQueue, RequestStatus, sequence
 from proofs.source.state import Features, Moment, View, arbitrary_config, knows
 from proofs.source.stubs import Stub
+from proofs.source.tokens import PLACEHOLDER, UNSEEN
 from proofs.source.world import Context, World
 from proofs.symbolic import SymSeq
 from proofs.verdict import ASYNC, SYNC
@@ -110,7 +111,7 @@ class Harness:
         request.num_computed_tokens = new(f"{name} num_computed_tokens")
         if status in (RequestStatus.RUNNING,):
             request.num_output_placeholders = new(f"{name} num_output_placeholders")
-            drafts = request.spec_token_ids = sequence(new(f"{name} len_spec_token_ids", 0), -1)
+            drafts = request.spec_token_ids = self.drafts(new(f"{name} len_spec_token_ids", 0))
             if self.is_async and type(drafts) is SymSeq:
                 drafts.is_merged = True  # all requests of vLLM's share one list of placeholders
             request.is_prefill_chunk = self.context.bool(f"{name} is_prefill_chunk")
@@ -126,6 +127,10 @@ class Harness:
         self.scheduler.requests[name] = request
         self.everyone.append(request)
         return request
+
+    def drafts(self, count: Any) -> Any:
+        """So many drafts: placeholders where steps overlap; otherwise some drafter's tokens."""
+        return sequence(count, PLACEHOLDER if self.is_async else UNSEEN)
 
     def running(self, name: str) -> Request:
         """An arbitrary running request between two steps."""

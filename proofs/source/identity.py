@@ -17,7 +17,7 @@ def is_same(left: Any, right: Any) -> Any:
     numbers or two lists made of symbols are one object nobody can tell: the path is undecided.
     """
     for one, other in ((left, right), (right, left)):
-        if type(one) is Veiled and one is not other and isinstance(other, one.kind__):
+        if isinstance(one, Veiled) and one is not other and isinstance(other, one.kind__):
             one.refuse__("whether two values are the same object")
         if type(one) is SymBool:
             return _of_truths(one, other)

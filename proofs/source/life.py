@@ -174,7 +174,7 @@ class _Life:
         h, name = self.h, request.request_id
         proposed: Any = h.context.int(h.world.name(f"drafts for {name}"), 0)
         h.assume(spec_world.DRAFTS_AT_MOST_K, h.config, proposed)
-        made = {"req_ids": [name], "draft_token_ids": [sequence(proposed, 1)]}
+        made = {"req_ids": [name], "draft_token_ids": [sequence(proposed)]}
         h.scheduler.update_draft_token_ids(Record(h.loaded.host, "DraftTokenIds", made))
         moment.proposed.append((name, proposed))
 

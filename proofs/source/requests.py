@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from model.request import RequestStatus as ModelStatus
 from proofs.source.fresh import Fresh
 from proofs.source.stubs import SealedMeta, resolve
-from proofs.source.tokens import TOKEN, others_among
+from proofs.source.tokens import UNSEEN, others_among
 from proofs.symbolic import SymBool, SymInt, SymSeq
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ _SealedEnum._sealed = True
 MODEL_STATUS = {RequestStatus[status.name]: status for status in ModelStatus}
 
 
-def sequence(length: Any, element: Any = TOKEN) -> Any:
+def sequence(length: Any, element: Any = UNSEEN) -> Any:
     """A list of that many equal elements; symbolic if its length is."""
     if type(length) is SymInt:
         return SymSeq(length, element)
@@ -99,7 +99,7 @@ class Request(metaclass=SealedMeta):
         self.num_prompt_tokens = prompt
         self.max_tokens = max_tokens
         self.num_emitted__ = 0
-        self.last__: Any = TOKEN
+        self.last__: Any = UNSEEN
         """The last token."""
         self.num_invented__: Any = 0
         """Tokens appended that no runner returned."""

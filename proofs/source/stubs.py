@@ -37,7 +37,7 @@ class Stub(metaclass=SealedMeta):
         asked = f"{path}.{name}"
         value = resolve(host, asked)
         plain = type(value) in _PLAIN and is_constant(host, asked)
-        if plain or type(value) is Stub and is_object(host, asked):
+        if plain or (type(value) is Stub and is_object(host, asked)):
             host.constants.setdefault(path, {})[name] = self.__dict__[name] = value
         return value
 

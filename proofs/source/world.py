@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from proofs.source.host import Host, unpacked
 from proofs.source.profile import Row
 from proofs.source.requests import Request, RequestStatus, SchedulingPolicy
-from proofs.source.stubs import Record, SealedMeta, Stub
-from proofs.source.tokens import Token
+from proofs.source.stubs import Record, Stub
+from proofs.source.tokens import StopToken, Token
 from spec import assumptions as spec_world
 from spec.config import Config
 from spec.logic import implies
@@ -236,21 +236,6 @@ class World:
         return bool(token.stops__)
 
 
-class _StopToken(metaclass=SealedMeta):
-    """Compares equal to a token if the client's stop condition is met by it."""
-
-    __slots__ = ("__world",)
-
-    def __init__(self, world: World) -> None:
-        self.__world = world
-
-    def __eq__(self, other: object) -> bool:
-        return self.__world.is_stop(other)
-
-    def __hash__(self) -> int:
-        return 0
-
-
 _Answer = Callable[[World], Any]
 
 _ANSWERS: dict[str, _Answer] = {
@@ -267,7 +252,7 @@ _ANSWERS: dict[str, _Answer] = {
     ),
     "scheduler_config.policy": lambda w: SchedulingPolicy(w.config.priority_scheduling),
     "NewRequestData.from_request": lambda w: w.new_request_data,
-    "sampling_params.eos_token_id": _StopToken,
+    "sampling_params.eos_token_id": lambda w: StopToken(w.is_stop),
     "kv_cache_config.kv_cache_groups": lambda w: (Stub(w.host, "kv_cache_group"),),
     "structured_output_manager.validate_tokens": lambda w: lambda request, tokens: tokens,
 }

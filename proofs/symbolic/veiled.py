@@ -94,6 +94,14 @@ class Veiled:
         kind = self.kind__.__name__
         raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=self)
 
+    def another__(self) -> Veiled:
+        """What a list that holds it throughout gives to each who reads an element."""
+        return self
+
+    def shown__(self) -> str:
+        """What it is, for a message of ours."""
+        return f"<{self.what__}>"
+
     def __copy__(self) -> Veiled:
         return self
 

@@ -1,0 +1,115 @@
+"""What one run has one value for, and reality any: a token, a draft, an id is not looked at.
+
+Whoever asks which it is asks for a value the run made up: the path is undecided.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from mini import line_of, text
+from planted import ONE, STEP, Plant, findings, verdicts
+
+from proofs.source.loader import Text
+from proofs.verdict import ASYNC, PROVED, SYNC, UNDECIDED, VIOLATED
+
+TOKEN_AT = "request.append_output_token_ids(token)"
+DRAFTS_AT = "drafts = scheduler_output.scheduled_spec_decode_tokens.get(name)"
+PROPOSED_AT = "request.spec_token_ids = [] if request.is_prefill_chunk else tokens"
+STEP_AT = "rows = min(self.cap(rows), budget)"
+
+
+def _mini(at: str, statements: str) -> tuple[Text, ...]:
+    """The small scheduler with statements behind the line that holds ``at``."""
+    content = text(imports="import contextlib")
+    line = content.splitlines()[line_of(content, at) - 1]
+    margin = "\n" + line[: len(line) - len(line.lstrip())]
+    added = (line + "\n" + statements).replace("\n", margin)
+    return (Text("scheduler.py", content.replace(line, added)),)
+
+
+def _verdicts(at: str, statements: str, run: tuple[str, ...], mode: str = SYNC) -> set[str]:
+    return {finding.verdict for finding in findings(_mini(at, statements), mode, run)}
+
+
+def _acts(condition: str) -> str:
+    return f"if {condition}:\n    request.num_computed_tokens += 1"
+
+
+TOKENS: dict[str, str] = {
+    "which it is": "token == 0",
+    "which it is not": "0 != token",
+    "its truth": "not token",
+    "the order": "token < 2",
+    "arithmetic": "token - 1 == 0",
+    "a remainder": "token % 2 == 0",
+    "a key": "{1: True}.get(token)",
+    "an index": "[True, True][token]",
+    "a member": "token in (7, 8)",
+    "a member of them": "7 in tokens",
+    "two of them": "len(tokens) > 1 and tokens[0] == tokens[1]",
+    "its text": 'f"{token}" == "1"',
+    "its number": "int(token) == 1",
+    "the greatest": "max(tokens) == 1",
+    "the first of the prompt": "request.all_token_ids[0] == 1",
+    "the last of the output": "request.output_token_ids[-1] == 1",
+    "whether there is a stop token": "request.sampling_params.eos_token_id",
+    "which ends a request": "request.sampling_params.eos_token_id == 2",
+}
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_whoever_looks_at_a_token_is_undecided(name: str) -> None:
+    assert _verdicts(TOKEN_AT, _acts(TOKENS[name]), ONE) == {UNDECIDED}
+
+
+DRAFTS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a placeholder in flight": (DRAFTS_AT, "drafts and -1 in drafts", ONE),
+    "the first in flight": (DRAFTS_AT, "drafts and drafts[0] != -1", ONE),
+    "two of them": (DRAFTS_AT, "drafts and drafts[0] is drafts[-1]", ONE),
+    "two of them, in lists": (DRAFTS_AT, "drafts and [drafts[0]] == [drafts[-1]]", ONE),
+    "a proposed one": (PROPOSED_AT, "tokens and tokens[0] == 0", ONE),
+    "a proposed one, by its absence": (PROPOSED_AT, "tokens and 0 not in tokens", ONE),
+    "one of a running request": (STEP_AT, "-1 in request.spec_token_ids", STEP),
+}
+
+
+@pytest.mark.parametrize("name", DRAFTS)
+def test_whoever_looks_at_a_draft_is_undecided(name: str) -> None:
+    at, looks, run = DRAFTS[name]
+    assert _verdicts(at, _acts(looks), run) == {UNDECIDED}
+
+
+def test_the_placeholders_of_overlapping_steps_are_known() -> None:
+    looks = Plant(
+        "uniform-decode",
+        STEP,
+        "scheduled_running_reqs.append(request)",
+        before="if 0 in request.spec_token_ids:\n    num_new_tokens += 1",
+    )
+    assert verdicts(looks.texts(), ASYNC, STEP)[looks.invariant] == PROVED
+
+
+HARMLESS: dict[str, str] = {
+    "stored and handed on": "kept = [token]\nkept.append(token)\nkept += tokens[1:]",
+    "no token": "if token is None or tokens is None:\n    request.num_computed_tokens += 1",
+    "whether it ends the request": "if token == request.sampling_params.eos_token_id:\n    pass",
+    "how many": "if len(tokens) < 1:\n    request.num_computed_tokens += 1",
+    "logged": 'said = f"{token}, {tokens}, {drafts}"',
+    "its kind": "if not isinstance(token, int):\n    request.num_computed_tokens += 1",
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_whoever_hands_it_on_is_decided(name: str) -> None:
+    assert _verdicts(TOKEN_AT, HARMLESS[name], ONE) == {PROVED}
+
+
+def test_a_draft_that_is_emitted_was_returned_by_nobody() -> None:
+    emits = "if drafts:\n    request.append_output_token_ids(drafts[0])"
+    assert VIOLATED in _verdicts(DRAFTS_AT, emits, ONE)
