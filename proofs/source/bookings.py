@@ -18,8 +18,9 @@ from proofs.source.goals import (
     settled_goals,
 )
 from proofs.source.harness import Harness
+from proofs.source.history import sequence
 from proofs.source.places import enqueue
-from proofs.source.requests import Request, RequestStatus, sequence
+from proofs.source.requests import Request, RequestStatus
 from proofs.source.resting import resting_goals
 from proofs.source.settled import booking, request_state
 from proofs.source.stubs import Record

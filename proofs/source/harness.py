@@ -13,9 +13,10 @@ from typing import Any
 from proofs.clauses import SERVES, request_clauses
 from proofs.source.carried import LOADED, Carried, make_arbitrary
 from proofs.source.fresh import Fresh
+from proofs.source.history import sequence
 from proofs.source.loader import Loaded
 from proofs.source.places import enqueue, queue_names
-from proofs.source.requests import Request, RequestQueue, RequestStatus, sequence
+from proofs.source.requests import Request, RequestQueue, RequestStatus
 from proofs.source.state import Features, Moment, View, arbitrary_config, knows
 from proofs.source.stubs import Stub
 from proofs.source.tokens import PLACEHOLDER, UNSEEN

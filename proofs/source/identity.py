@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled
+from proofs.source.history import History
+from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled, refused
 
 IS, IS_NOT, INVERT = "_is__", "_is_not__", "_invert__"
 
@@ -25,6 +26,8 @@ def is_same(left: Any, right: Any) -> Any:
             one.pool.refuse("whether two numbers are the same object")
         if type(one) is SymSeq and type(other) in (list, SymSeq) and one is not other:
             one.pool.refuse("whether two lists are the same object")
+        if one is not other and type(one) is History and isinstance(other, list):
+            refused("whether two lists are the same object")
     return left is right
 
 

@@ -16,9 +16,10 @@ from proofs.source.carried import make_arbitrary
 from proofs.source.due import Due, goals_of, judged
 from proofs.source.goals import known_goals, output_goals, victim_goals
 from proofs.source.harness import Harness
+from proofs.source.history import sequence
 from proofs.source.loads import load_goals
 from proofs.source.observe import Step
-from proofs.source.requests import Request, RequestStatus, sequence
+from proofs.source.requests import Request, RequestStatus
 from proofs.source.resting import resting_goals
 from proofs.source.scenarios import Scenario
 from proofs.source.settled import booking, request_state

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from model.request import RequestStatus as ModelStatus
 from proofs.source.fresh import Fresh
+from proofs.source.history import History
 from proofs.source.stubs import SealedMeta, resolve
 from proofs.source.tokens import UNSEEN, others_among
-from proofs.symbolic import SymBool, SymInt, SymSeq
+from proofs.symbolic import SymBool, SymSeq
 
 if TYPE_CHECKING:
     from proofs.source.host import Host
@@ -77,13 +78,6 @@ _SealedEnum._sealed = True
 MODEL_STATUS = {RequestStatus[status.name]: status for status in ModelStatus}
 
 
-def sequence(length: Any, element: Any = UNSEEN) -> Any:
-    """A list of that many equal elements; symbolic if its length is."""
-    if type(length) is SymInt:
-        return SymSeq(length, element)
-    return [element] * max(int(length), 0)
-
-
 def length_of(items: Any) -> Any:
     """The length of a list that may be symbolic."""
     return items.length if type(items) is SymSeq else len(items)
@@ -99,8 +93,8 @@ class Request(metaclass=SealedMeta):
         self.num_prompt_tokens = prompt
         self.max_tokens = max_tokens
         self.num_emitted__ = 0
-        self.last__: Any = UNSEEN
-        """The last token."""
+        self.tail__: list[Any] = []
+        """The last tokens, as far as they are known."""
         self.num_invented__: Any = 0
         """Tokens appended that no runner returned."""
         self.num_computed_tokens: Any = 0
@@ -139,22 +133,23 @@ class Request(metaclass=SealedMeta):
         return self.num_tokens + length_of(self.spec_token_ids)
 
     @property
-    def all_token_ids(self) -> Any:
+    def all_token_ids(self) -> History:
         """Prompt and output."""
-        return sequence(self.num_tokens)
+        return History(self, "num_tokens")
+
+    _all_token_ids = all_token_ids
 
     @property
-    def _all_token_ids(self) -> Any:
-        return sequence(self.num_tokens)
-
-    @property
-    def output_token_ids(self) -> Any:
+    def output_token_ids(self) -> History:
         """Output only."""
-        return sequence(self.num_emitted__, self.last__)
+        return History(self, "num_emitted__")
+
+    _output_token_ids = output_token_ids
 
     @property
-    def _output_token_ids(self) -> Any:
-        return sequence(self.num_emitted__, self.last__)
+    def last__(self) -> Any:
+        """The last token."""
+        return self.tail__[-1] if self.tail__ else UNSEEN
 
     def append_output_token_ids(self, token_ids: Any) -> None:
         """Tokens were sampled."""
@@ -163,9 +158,11 @@ class Request(metaclass=SealedMeta):
         self.num_emitted__ = self.num_emitted__ + added
         self.num_invented__ = self.num_invented__ + others_among(token_ids)
         if not several:
-            self.last__ = token_ids
+            self.tail__.append(token_ids)
+        elif type(token_ids) is list:
+            self.tail__ += token_ids
         elif added:
-            self.last__ = token_ids[-1]
+            self.tail__[:] = [token_ids[-1]]
 
     def is_finished(self) -> bool:
         """Whether the request is over."""

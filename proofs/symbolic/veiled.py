@@ -15,6 +15,14 @@ from proofs.symbolic.errors import Unsupported
 from proofs.symbolic.telling import told
 
 
+def refused(reason: str) -> NoReturn:
+    """Leave the path undecided; outside a run there is none to leave."""
+    trail = ACTIVE.get()
+    if trail is None:
+        raise Unsupported(reason)
+    trail.unsupported(reason)
+
+
 def _looked_at(use: str) -> Callable[..., NoReturn]:
     """The method of a use that asks for the value."""
 
@@ -47,11 +55,7 @@ class Veiled:
 
     def refuse__(self, use: str) -> NoReturn:
         """Leave the path undecided: it depends on the value."""
-        reason = f"{use} of {self.what__}, which is not known"
-        trail = ACTIVE.get()
-        if trail is None:
-            raise Unsupported(reason)
-        trail.unsupported(reason)
+        refused(f"{use} of {self.what__}, which is not known")
 
     def combined__(self, operator: str, other: Any) -> Any:
         """``self operator other``, where that is sure to be a value."""

@@ -95,10 +95,37 @@ def test_the_placeholders_of_overlapping_steps_are_known() -> None:
     assert verdicts(looks.texts(), ASYNC, STEP)[looks.invariant] == PROVED
 
 
+HISTORY: dict[str, str] = {
+    "cut": "del request._all_token_ids[1:]",
+    "cut by assignment": "request._all_token_ids[:] = []",
+    "one replaced": "request._output_token_ids[-1] = 7",
+    "one more": "request._all_token_ids.append(token)",
+    "more": "request._output_token_ids.extend(tokens)",
+    "more, in place": "mine = request._all_token_ids\nmine += tokens",
+    "one less": "request._output_token_ids.pop()",
+    "emptied": "request._output_token_ids.clear()",
+    "the one before the last": "if request.output_token_ids[-2] in (2, request):\n    pass",
+    "whether it stops, of an earlier one": "if request.output_token_ids[-len(tokens) - 1] =="
+    " request.sampling_params.eos_token_id:\n    pass",
+    "the same list": "if request.all_token_ids is request.all_token_ids:\n    pass",
+}
+
+
+@pytest.mark.parametrize("name", HISTORY)
+def test_whoever_changes_a_request_s_tokens_is_undecided(name: str) -> None:
+    assert _verdicts(TOKEN_AT, HISTORY[name], ONE) == {UNDECIDED}
+
+
 HARMLESS: dict[str, str] = {
     "stored and handed on": "kept = [token]\nkept.append(token)\nkept += tokens[1:]",
     "no token": "if token is None or tokens is None:\n    request.num_computed_tokens += 1",
     "whether it ends the request": "if token == request.sampling_params.eos_token_id:\n    pass",
+    "whether the last of the output ends it": "before = request.output_token_ids\n"
+    "if before[-1] == request.sampling_params.eos_token_id and before is None:\n"
+    "    request.num_computed_tokens += 1",
+    "a copy": "mine = request.all_token_ids.copy()\nmine.append(token)\ndel mine[1:]\n"
+    "if len(mine) + len(request.output_token_ids[1:]) < 1 or not request.all_token_ids:\n"
+    "    request.num_computed_tokens += 1",
     "how many": "if len(tokens) < 1:\n    request.num_computed_tokens += 1",
     "logged": 'said = f"{token}, {tokens}, {drafts}"',
     "its kind": "if not isinstance(token, int):\n    request.num_computed_tokens += 1",
