@@ -139,7 +139,7 @@ def _aborted(h: Harness, name: str, is_forgotten: bool) -> Share:
     share.is_gone, request.status = True, RequestStatus.FINISHED_ABORTED
     h.scheduler.running.remove(request)
     if is_forgotten:
-        del h.scheduler.requests[name]
+        del h.scheduler.requests[request.request_id]
     return share
 
 
@@ -254,7 +254,7 @@ def _settled(h: Harness, share: Share) -> list[Goal]:
 
 def arrived(h: Harness) -> list[Due]:
     """A request arrives while another runs and a third waits."""
-    h.running("R")
+    running = h.running("R")
     h.waiting("W")
     context = h.context
     prompt: Any = context.int("A num_prompt_tokens", 1)
@@ -270,11 +270,11 @@ def arrived(h: Harness) -> list[Due]:
     h.snapshot()
     moment = h.moment()
     moment.only_books = True
-    moment.arrived.append(("A", prompt, most, request.priority))
+    moment.arrived.append((request.request_id, prompt, most, request.priority))
     h.scheduler.add_request(request)
     due: list[Due] = [*judged(request_state(h, r) for r in h.everyone)]
     for one in h.everyone:
         due += as_asked_goals(h, one) + known_goals(h, one)
         due += flight_goals(h, one, 0) + resting_goals(h, one)
-        due.append(clauses_of(h, one, h.in_flight(one) if one.request_id == "R" else 0))
+        due.append(clauses_of(h, one, h.in_flight(one) if one is running else 0))
     return due

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from proofs.source.ids import RequestId
 from proofs.source.requests import PauseState, RequestQueue, RequestStatus, SchedulingPolicy
 from proofs.source.stubs import Maker, Record, SealedMeta, Stub
 from proofs.source.tokens import StopToken, Token, Unseen
@@ -24,21 +25,8 @@ MOST = 10_000
 PLAIN = frozenset({int, bool, str, float, bytes, complex, type(None), range})
 """Types whose values are compared, not the objects."""
 _LEAVES = frozenset(
-    {
-        SymInt,
-        SymBool,
-        Veiled,
-        Unseen,
-        Token,
-        StopToken,
-        Stub,
-        Maker,
-        SchedulingPolicy,
-        RequestStatus,
-        PauseState,
-        object,
-    }
-    | {type(NotImplemented), type(...)}
+    {SymInt, SymBool, Veiled, Unseen, Token, StopToken, RequestId, Stub, Maker}
+    | {SchedulingPolicy, RequestStatus, PauseState, object, type(NotImplemented), type(...)}
 )
 """Types whose objects hold nothing that changes."""
 _FLAT = PLAIN | _LEAVES

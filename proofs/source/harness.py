@@ -125,7 +125,7 @@ class Harness:
             request.priority = new(f"{name} priority")
             request.arrival_time = new(f"{name} arrival_time", 0)
         make_arbitrary(self.world, request)
-        self.scheduler.requests[name] = request
+        self.scheduler.requests[request.request_id] = request
         self.everyone.append(request)
         return request
 
@@ -148,9 +148,9 @@ class Harness:
         request.num_computed_tokens = request.num_tokens - 1
         self.context.assume(request.num_output_tokens >= 1)
         self.context.assume(request.num_tokens <= self.config.max_model_len - 1)
-        self.world.never_short.add(name)
+        self.world.never_short.add(request.request_id)
         self.scheduler.running.append(request)
-        self.stand_ins.add(name)
+        self.stand_ins.add(request.request_id)
         return request
 
     def waiting(self, name: str, anywhere: bool = True) -> Request:
@@ -177,7 +177,7 @@ class Harness:
         if status is RequestStatus.WAITING_FOR_REMOTE_KVS:
             self.context.assume(request.num_computed_tokens >= 1)
             if bool(flag(f"{name} KV load is done")):
-                self.scheduler.finished_recving_kv_req_ids.add(name)
+                self.scheduler.finished_recving_kv_req_ids.add(request.request_id)
         elif not self.features.connector:
             self.context.assume(request.num_computed_tokens == 0)
         enqueue(self, request, anywhere)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from proofs.source.history import History
+from proofs.source.ids import RequestId
 from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled, refused
 
 IS, IS_NOT, INVERT = "_is__", "_is_not__", "_invert__"
@@ -18,6 +19,8 @@ def is_same(left: Any, right: Any) -> Any:
     numbers or two lists made of symbols are one object nobody can tell: the path is undecided.
     """
     for one, other in ((left, right), (right, left)):
+        if type(one) is RequestId and type(other) is RequestId:
+            return one is other
         if isinstance(one, Veiled) and one is not other and isinstance(other, one.kind__):
             one.refuse__("whether two values are the same object")
         if type(one) is SymBool:

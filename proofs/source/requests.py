@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from model.request import RequestStatus as ModelStatus
 from proofs.source.fresh import Fresh
 from proofs.source.history import History
+from proofs.source.ids import id_of
 from proofs.source.stubs import SealedMeta, resolve
 from proofs.source.tokens import UNSEEN, others_among
 from proofs.symbolic import SymBool, SymSeq
+from proofs.symbolic.telling import told
 
 if TYPE_CHECKING:
     from proofs.source.host import Host
@@ -88,7 +90,7 @@ class Request(metaclass=SealedMeta):
 
     def __init__(self, host: Host, request_id: str, prompt: Any, max_tokens: Any) -> None:
         object.__setattr__(self, "_Request__host", host)
-        self.request_id = request_id
+        self.request_id: str = id_of(request_id)
         self.status = RequestStatus.WAITING
         self.num_prompt_tokens = prompt
         self.max_tokens = max_tokens
@@ -173,7 +175,7 @@ class Request(metaclass=SealedMeta):
         return RequestStatus.get_finished_reason(self.status)
 
     def __repr__(self) -> str:
-        return f"<request {self.request_id}>"
+        return told(f"<request {self.request_id}>")
 
     def foreign__(self) -> Iterator[tuple[str, Any]]:
         """What the text has stored in it that it was not made with."""

@@ -23,7 +23,7 @@ def refused(reason: str) -> NoReturn:
     trail.unsupported(reason)
 
 
-def _looked_at(use: str) -> Callable[..., NoReturn]:
+def _looked_at(use: str) -> Callable[..., Any]:
     """The method of a use that asks for the value."""
 
     def refuse(self: Veiled, *others: object) -> NoReturn:

@@ -13,11 +13,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import line_of, text
-from planted import ONE, STEP, Plant, findings, verdicts
+from planted import ONE, STEP, TWO, Plant, findings, verdicts
 
 from proofs.source.loader import Text
 from proofs.verdict import ASYNC, PROVED, SYNC, UNDECIDED, VIOLATED
 
+LOGGER = "from vllm.logger import init_logger\n\nlogger = init_logger(__name__)\n"
 TOKEN_AT = "request.append_output_token_ids(token)"
 DRAFTS_AT = "drafts = scheduler_output.scheduled_spec_decode_tokens.get(name)"
 PROPOSED_AT = "request.spec_token_ids = [] if request.is_prefill_chunk else tokens"
@@ -26,7 +27,7 @@ STEP_AT = "rows = min(self.cap(rows), budget)"
 
 def _mini(at: str, statements: str) -> tuple[Text, ...]:
     """The small scheduler with statements behind the line that holds ``at``."""
-    content = text(imports="import contextlib")
+    content = text(imports=LOGGER, methods=SAID)
     line = content.splitlines()[line_of(content, at) - 1]
     margin = "\n" + line[: len(line) - len(line.lstrip())]
     added = (line + "\n" + statements).replace("\n", margin)
@@ -114,6 +115,61 @@ HISTORY: dict[str, str] = {
 @pytest.mark.parametrize("name", HISTORY)
 def test_whoever_changes_a_request_s_tokens_is_undecided(name: str) -> None:
     assert _verdicts(TOKEN_AT, HISTORY[name], ONE) == {UNDECIDED}
+
+
+IDS: dict[str, str] = {
+    "its beginning": 'name.startswith("chatcmpl-")',
+    "its length": "len(name) == 1",
+    "a letter": 'name[0] == "R"',
+    "letters": 'any(c == "R" for c in name)',
+    "a piece": '"x" in name',
+    "a piece of another": 'name in "QR"',
+    "a literal": 'name == "R"',
+    "another literal": '"cmpl-7" != name',
+    "one of several": 'name in ("R", "S")',
+    "the order": "name < self.running[0].request_id",
+    "who is first": "sorted(scheduler_output.num_scheduled_tokens)[0] is None",
+    "the greatest": "max(scheduler_output.num_scheduled_tokens, default=None) is None",
+    "the greatest of pairs": "max((1, r.request_id) for r in self.running) is None",
+    "added to": 'name + "-0" == "R-0"',
+    "its text": 'f"{name}" == "R"',
+    "its text, in place": 'self.said(name) == "R"',
+    "its text among others": "str([name]) == \"['R']\"",
+    "its text, joined": '",".join([name, "x"]) == "R,x"',
+    "the text of the request": 'str(request) == "<request R>"',
+    "a method of texts": 'str.lower(name) == "r"',
+    "the beginning of another": '"R-1".startswith(name)',
+    "its number": "int(name) == 1",
+    "unpacked": "[*name] == []",
+}
+SAID = """
+    def said(self, name):
+        text = "%s"
+        text %= name
+        return text
+"""
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_whoever_looks_into_an_id_is_undecided(name: str) -> None:
+    assert _verdicts(TOKEN_AT, _acts(IDS[name]), TWO) == {UNDECIDED}
+
+
+SAME: dict[str, str] = {
+    "its own": "name != request.request_id or name is not request.request_id",
+    "another's": "sum(r.request_id == name for r in self.running) > 1",
+    "a key": "self.requests[name] is not request or name not in self.requests",
+    "in a set": "{name, request.request_id} != {name}",
+    "its kind": "not isinstance(name, str) or not name or name is None",
+    "no text": "name == 1 or None == name",
+    "a text with it": 'f"{name}: {1}" is None or "of " + name is None',
+    "a message": 'logger.info("%s", name) is not None',
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_whoever_tells_requests_apart_is_decided(name: str) -> None:
+    assert _verdicts(TOKEN_AT, _acts(SAME[name]), TWO) == {PROVED}
 
 
 HARMLESS: dict[str, str] = {
