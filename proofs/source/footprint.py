@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proofs.source.ids import RequestId
-from proofs.source.requests import PauseState, RequestQueue, RequestStatus, SchedulingPolicy
+from proofs.source.queues import RequestQueue, SchedulingPolicy
+from proofs.source.requests import PauseState, RequestStatus
 from proofs.source.stubs import Maker, Record, SealedMeta, Stub
 from proofs.source.tokens import StopToken, Token, Unseen
 from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled

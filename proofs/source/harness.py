@@ -16,7 +16,8 @@ from proofs.source.fresh import Fresh
 from proofs.source.history import sequence
 from proofs.source.loader import Loaded
 from proofs.source.places import enqueue, queue_names
-from proofs.source.requests import Request, RequestQueue, RequestStatus
+from proofs.source.queues import RequestQueue
+from proofs.source.requests import Request, RequestStatus
 from proofs.source.state import Features, Moment, View, arbitrary_config, knows
 from proofs.source.stubs import Stub
 from proofs.source.tokens import PLACEHOLDER, UNSEEN

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from proofs.source.host import Host, unpacked
 from proofs.source.profile import Row
-from proofs.source.requests import Request, RequestStatus, SchedulingPolicy
+from proofs.source.queues import SchedulingPolicy
+from proofs.source.requests import Request, RequestStatus
 from proofs.source.stubs import Record, Stub
 from proofs.source.tokens import StopToken, Token
 from spec import assumptions as spec_world
