@@ -100,7 +100,7 @@ def _is_served(h: Harness, request: Request) -> None:
 def behind_a_victim(h: Harness) -> None:
     """The first of three may be preempted for the second: the third finds what it gave back."""
     victim, others = h.stand_in("R"), [h.running("S"), h.running("T")]
-    h.world.never_short.add("T")
+    h.world.never_short.add(others[1].request_id)
     h.context.assume(h.config.max_num_seqs >= 3)
     for other in others:
         h.context.assume(victim.priority > other.priority)

@@ -18,9 +18,10 @@ from proofs.source.goals import (
     settled_goals,
 )
 from proofs.source.harness import Harness
+from proofs.source.history import sequence
 from proofs.source.keeping import DECIDED, OUTPUT, block_goals, order_goals
 from proofs.source.places import enqueue
-from proofs.source.requests import Request, RequestStatus, sequence
+from proofs.source.requests import Request, RequestStatus
 from proofs.source.resting import resting_goals
 from proofs.source.settled import booking, request_state
 from proofs.source.stubs import Record
@@ -138,7 +139,7 @@ def _aborted(h: Harness, name: str, is_forgotten: bool) -> Share:
     share.is_gone, request.status = True, RequestStatus.FINISHED_ABORTED
     h.scheduler.running.remove(request)
     if is_forgotten:
-        del h.scheduler.requests[name]
+        del h.scheduler.requests[request.request_id]
     return share
 
 
@@ -182,7 +183,7 @@ def update(h: Harness, shares: Iterable[Share]) -> None:
     for share in shares:
         total = total + share.rows
         if bool(share.drafts > 0):
-            attached[share.name] = sequence(share.drafts, -1)
+            attached[share.name] = h.drafts(share.drafts)
     step = _output_record(h)(
         num_scheduled_tokens={share.name: share.rows for share in shares},
         total_num_scheduled_tokens=total,
@@ -213,7 +214,7 @@ def _propose(h: Harness, shares: Iterable[Share]) -> None:
         proposed: Any = h.context.int(f"{share.name} drafts proposed", 0)
         h.assume(spec_world.DRAFTS_AT_MOST_K, h.config, proposed)
         made["req_ids"].append(share.name)
-        made["draft_token_ids"].append(sequence(proposed, 1))
+        made["draft_token_ids"].append(sequence(proposed))
         h.moments[-1].proposed.append((share.name, proposed))
     h.scheduler.update_draft_token_ids(Record(h.loaded.host, "DraftTokenIds", made))
 
@@ -281,16 +282,17 @@ def arrived(h: Harness) -> list[Due]:
     h.snapshot()
     moment = h.moment()
     moment.only_books = True
-    moment.arrived.append(("A", prompt, most, request.priority))
+    moment.arrived.append((request.request_id, prompt, most, request.priority))
     h.scheduler.add_request(request)
     return _left_alone(h)
 
 
 def _left_alone(h: Harness) -> list[Due]:
-    """What must hold where nothing happened to anybody; R is the one who runs."""
+    """What must hold where nothing happened to anybody."""
     due: list[Due] = [*judged(request_state(h, r) for r in h.everyone)]
     for one in h.everyone:
         due += as_asked_goals(h, one) + known_goals(h, one)
         due += flight_goals(h, one, 0) + resting_goals(h, one) + block_goals(h, one)
-        due.append(clauses_of(h, one, h.in_flight(one) if one.request_id == "R" else 0))
+        ran = any(one is other for other in h.ran_before)
+        due.append(clauses_of(h, one, h.in_flight(one) if ran else 0))
     return due + order_goals(h)

@@ -169,7 +169,7 @@ def _value_of(value: object, name: str) -> str:
     if kind in (int, SymInt):
         return "any-int"
     if isinstance(value, set):
-        of_ids = "id" in name or (kind is set and any(type(e) is str for e in value))
+        of_ids = "id" in name or (kind is set and any(isinstance(e, str) for e in value))
         return "any-ids" if of_ids else "any-requests"
     return ASSUMED
 

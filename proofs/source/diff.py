@@ -229,7 +229,7 @@ def _example(comparison: Comparison, found: Class) -> Difference:
         tuple(name for name in found.common if name not in TELLING),
         tuple(mode for mode in (SYNC, ASYNC) if mode in found.modes),
         tuple(found.under),
-        found.request,
+        str(found.request),
         known_config(one.harness),
         halves[0],
         halves[1],

@@ -14,8 +14,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proofs.source.requests import PauseState, RequestQueue, RequestStatus, SchedulingPolicy
+from proofs.source.ids import RequestId
+from proofs.source.queues import RequestQueue, SchedulingPolicy
+from proofs.source.requests import PauseState, RequestStatus
 from proofs.source.stubs import Maker, Record, SealedMeta, Stub
+from proofs.source.tokens import StopToken, Token, Unseen
 from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled
 
 MOST = 10_000
@@ -23,8 +26,8 @@ MOST = 10_000
 PLAIN = frozenset({int, bool, str, float, bytes, complex, type(None), range})
 """Types whose values are compared, not the objects."""
 _LEAVES = frozenset(
-    {SymInt, SymBool, Veiled, Stub, Maker, SchedulingPolicy, RequestStatus, PauseState, object}
-    | {type(NotImplemented), type(...)}
+    {SymInt, SymBool, Veiled, Unseen, Token, StopToken, RequestId, Stub, Maker}
+    | {SchedulingPolicy, RequestStatus, PauseState, object, type(NotImplemented), type(...)}
 )
 """Types whose objects hold nothing that changes."""
 _FLAT = PLAIN | _LEAVES

@@ -46,9 +46,9 @@ class FreeSet(metaclass=SealedMeta):
         if element not in self.__members:
             if self.__is_known:
                 return False
-            if type(element) not in (str, Request):
+            if not isinstance(element, str | Request):
                 self.__refuse("whether it holds something that is no request")
-            said = element if type(element) is str else element.request_id
+            said = element.request_id if type(element) is Request else element
             self.__members[element] = self.__world.context.bool(f"{said} in {self.__name}")
         return self.__members[element]
 

@@ -13,11 +13,14 @@ from typing import Any
 from proofs.clauses import SERVES, request_clauses
 from proofs.source.carried import LOADED, Carried, make_arbitrary
 from proofs.source.fresh import Fresh
+from proofs.source.history import sequence
 from proofs.source.loader import Loaded
 from proofs.source.places import enqueue, queue_names
-from proofs.source.requests import Request, RequestQueue, RequestStatus, sequence
+from proofs.source.queues import RequestQueue
+from proofs.source.requests import Request, RequestStatus
 from proofs.source.state import Features, Moment, View, arbitrary_config, knows
 from proofs.source.stubs import Stub
+from proofs.source.tokens import PLACEHOLDER, UNSEEN
 from proofs.source.world import Context, World
 from proofs.symbolic import SymSeq
 from proofs.verdict import ASYNC, SYNC
@@ -112,7 +115,7 @@ class Harness:
         request.num_computed_tokens = new(f"{name} num_computed_tokens")
         if status in (RequestStatus.RUNNING,):
             request.num_output_placeholders = new(f"{name} num_output_placeholders")
-            drafts = request.spec_token_ids = sequence(new(f"{name} len_spec_token_ids", 0), -1)
+            drafts = request.spec_token_ids = self.drafts(new(f"{name} len_spec_token_ids", 0))
             if self.is_async and type(drafts) is SymSeq:
                 drafts.is_merged = True  # all requests of vLLM's share one list of placeholders
             request.is_prefill_chunk = self.context.bool(f"{name} is_prefill_chunk")
@@ -125,9 +128,13 @@ class Harness:
             request.priority = new(f"{name} priority")
             request.arrival_time = new(f"{name} arrival_time", 0)
         make_arbitrary(self.world, request)
-        self.scheduler.requests[name] = request
+        self.scheduler.requests[request.request_id] = request
         self.everyone.append(request)
         return request
+
+    def drafts(self, count: Any) -> Any:
+        """So many drafts: placeholders where steps overlap; otherwise some drafter's tokens."""
+        return sequence(count, PLACEHOLDER if self.is_async else UNSEEN)
 
     def running(self, name: str) -> Request:
         """An arbitrary running request between two steps."""
@@ -144,9 +151,9 @@ class Harness:
         request.num_computed_tokens = request.num_tokens - 1
         self.context.assume(request.num_output_tokens >= 1)
         self.context.assume(request.num_tokens <= self.config.max_model_len - 1)
-        self.world.never_short.add(name)
+        self.world.never_short.add(request.request_id)
         self.scheduler.running.append(request)
-        self.stand_ins.add(name)
+        self.stand_ins.add(request.request_id)
         return request
 
     def waiting(self, name: str, anywhere: bool = True) -> Request:
@@ -173,7 +180,7 @@ class Harness:
         if status is RequestStatus.WAITING_FOR_REMOTE_KVS:
             self.context.assume(request.num_computed_tokens >= 1)
             if bool(flag(f"{name} KV load is done")):
-                self.scheduler.finished_recving_kv_req_ids.add(name)
+                self.scheduler.finished_recving_kv_req_ids.add(request.request_id)
         elif not self.features.connector:
             self.context.assume(request.num_computed_tokens == 0)
         enqueue(self, request, anywhere)

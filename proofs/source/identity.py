@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled
+from proofs.source.history import History
+from proofs.source.ids import RequestId
+from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled, refused
 
 IS, IS_NOT, INVERT = "_is__", "_is_not__", "_invert__"
 
@@ -17,7 +19,9 @@ def is_same(left: Any, right: Any) -> Any:
     numbers or two lists made of symbols are one object nobody can tell: the path is undecided.
     """
     for one, other in ((left, right), (right, left)):
-        if type(one) is Veiled and one is not other and isinstance(other, one.kind__):
+        if type(one) is RequestId and type(other) is RequestId:
+            return one is other
+        if isinstance(one, Veiled) and one is not other and isinstance(other, one.kind__):
             one.refuse__("whether two values are the same object")
         if type(one) is SymBool:
             return _of_truths(one, other)
@@ -25,6 +29,8 @@ def is_same(left: Any, right: Any) -> Any:
             one.pool.refuse("whether two numbers are the same object")
         if type(one) is SymSeq and type(other) in (list, SymSeq) and one is not other:
             one.pool.refuse("whether two lists are the same object")
+        if one is not other and type(one) is History and isinstance(other, list):
+            refused("whether two lists are the same object")
     return left is right
 
 

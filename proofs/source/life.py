@@ -16,9 +16,10 @@ from proofs.source.carried import make_arbitrary
 from proofs.source.due import Due, goals_of, judged
 from proofs.source.goals import known_goals, output_goals, victim_goals
 from proofs.source.harness import Harness
+from proofs.source.history import sequence
 from proofs.source.loads import load_goals
 from proofs.source.observe import Step
-from proofs.source.requests import Request, RequestStatus, sequence
+from proofs.source.requests import Request, RequestStatus
 from proofs.source.resting import resting_goals
 from proofs.source.scenarios import Scenario
 from proofs.source.settled import booking, request_state
@@ -174,7 +175,7 @@ class _Life:
         h, name = self.h, request.request_id
         proposed: Any = h.context.int(h.world.name(f"drafts for {name}"), 0)
         h.assume(spec_world.DRAFTS_AT_MOST_K, h.config, proposed)
-        made = {"req_ids": [name], "draft_token_ids": [sequence(proposed, 1)]}
+        made = {"req_ids": [name], "draft_token_ids": [sequence(proposed)]}
         h.scheduler.update_draft_token_ids(Record(h.loaded.host, "DraftTokenIds", made))
         moment.proposed.append((name, proposed))
 

@@ -11,7 +11,8 @@ from itertools import chain
 from typing import Any
 
 from proofs.source.host import Host
-from proofs.source.requests import PauseState, PolicyNames, RequestQueue, RequestStatus
+from proofs.source.queues import PolicyNames, RequestQueue
+from proofs.source.requests import PauseState, RequestStatus
 from proofs.source.stubs import Record, SealedMeta
 from proofs.symbolic import Veiled, speech
 from spec.logic import ceil_div

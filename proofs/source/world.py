@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from proofs.source.host import Host, unpacked
 from proofs.source.profile import Row
-from proofs.source.requests import Request, RequestStatus, SchedulingPolicy
-from proofs.source.stubs import Record, SealedMeta, Stub
-from proofs.source.tokens import Token
+from proofs.source.queues import SchedulingPolicy
+from proofs.source.requests import Request, RequestStatus
+from proofs.source.stubs import Record, Stub
+from proofs.source.tokens import StopToken, Token
 from spec import assumptions as spec_world
 from spec.config import Config
 from spec.logic import implies
@@ -246,21 +247,6 @@ class World:
         return bool(token.stops__)
 
 
-class _StopToken(metaclass=SealedMeta):
-    """Compares equal to a token if the client's stop condition is met by it."""
-
-    __slots__ = ("__world",)
-
-    def __init__(self, world: World) -> None:
-        self.__world = world
-
-    def __eq__(self, other: object) -> bool:
-        return self.__world.is_stop(other)
-
-    def __hash__(self) -> int:
-        return 0
-
-
 _ALLOCATION = frozenset(
     {"delay_cache_blocks", "num_encoder_tokens", "full_sequence_must_fit", "reserved_blocks"}
     | {"has_scheduled_reqs", "skip_zeroing_group_ids"}
@@ -283,7 +269,7 @@ _ANSWERS: dict[str, _Answer] = {
     ),
     "scheduler_config.policy": lambda w: SchedulingPolicy(w.config.priority_scheduling),
     "NewRequestData.from_request": lambda w: w.new_request_data,
-    "sampling_params.eos_token_id": _StopToken,
+    "sampling_params.eos_token_id": lambda w: StopToken(w.is_stop),
     "kv_cache_config.kv_cache_groups": lambda w: (Stub(w.host, "kv_cache_group"),),
     "structured_output_manager.validate_tokens": lambda w: lambda request, tokens: tokens,
 }

@@ -11,7 +11,7 @@ from proofs.symbolic.merging import ite, sym_all, sym_any, sym_len, sym_max, sym
 from proofs.symbolic.path import Path
 from proofs.symbolic.seq import SymSeq
 from proofs.symbolic.trail import Decision, Gap, Limits, Where
-from proofs.symbolic.veiled import Veiled
+from proofs.symbolic.veiled import Veiled, refused
 
 __all__ = [
     "Answer",
@@ -37,6 +37,7 @@ __all__ = [
     "Where",
     "evaluate",
     "ite",
+    "refused",
     "sym_all",
     "sym_any",
     "sym_len",

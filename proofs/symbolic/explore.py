@@ -175,7 +175,8 @@ def _is_ours(error: BaseException) -> bool:
     if not file.startswith(PACKAGE) or file == speech.__file__:  # Python refuses to format it
         return False
     if isinstance(error, AttributeError):
-        return type(error.obj) not in (SymInt, SymBool, SymSeq, Veiled)
+        kinds = (SymInt, SymBool, SymSeq)
+        return type(error.obj) not in kinds and not isinstance(error.obj, Veiled)
     if isinstance(error, ValueError):  # the smallest or largest of nothing
         return file != merging.__file__
     return not isinstance(error, (ZeroDivisionError, IndexError, TypeError))

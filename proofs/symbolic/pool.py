@@ -99,7 +99,7 @@ class Pool:
             return self.apply(operator, left, right.as_int())
         if operator == "*" and isinstance(right, (list, tuple)):
             return SymSeq.repeat(right, left)
-        if type(right) is Veiled:
+        if isinstance(right, Veiled):
             return NotImplemented
         if isinstance(right, float):
             if abs(right) != INF or operator not in _ORDER:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from proofs.symbolic.telling import shown, told
+from proofs.symbolic.veiled import Veiled
 
 if TYPE_CHECKING:
     from proofs.symbolic.bools import SymBool
@@ -92,7 +93,7 @@ class SymSeq:
     def __iter__(self) -> Iterator[Any]:
         if type(self.length) is not int or (self.length and self.element is _UNKNOWN):
             self._refuse("iteration")
-        return iter([self.element] * self.length)
+        return iter([self._one() for _ in range(self.length)])
 
     def __contains__(self, item: object) -> bool:
         if self.element is _UNKNOWN:
@@ -106,7 +107,11 @@ class SymSeq:
             self._refuse("indexing")
         if not (key < self.length and key >= -self.length):
             raise IndexError("list index out of range")
-        return self.element
+        return self._one()
+
+    def _one(self) -> Any:
+        """One of the elements."""
+        return self.element.another__() if isinstance(self.element, Veiled) else self.element
 
     def _slice(self, key: slice) -> SymSeq:
         if key.step not in (None, 1):

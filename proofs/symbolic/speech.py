@@ -30,7 +30,7 @@ def formatted(value: Any, conversion: int, spec: Any) -> Any:
     """``f"{value!conversion:spec}"``; a conversion of -1 is none."""
     if conversion in _CONVERSIONS:
         value = _said(_CONVERSIONS[conversion], value)
-    return _veiled() if type(spec) is Veiled else _said(format, value, spec)
+    return _veiled() if isinstance(spec, Veiled) else _said(format, value, spec)
 
 
 def joined(*parts: Any) -> Any:
@@ -40,7 +40,7 @@ def joined(*parts: Any) -> Any:
 
 def joined_by(separator: Any, items: Any) -> Any:
     """``separator.join(items)``."""
-    if type(separator) not in (str, Veiled):
+    if type(separator) is not str and not isinstance(separator, Veiled):
         return separator.join(items)
     parts = list(items)
     return _veiled() if _is_veiled((separator, *parts)) else separator.join(parts)
@@ -48,7 +48,7 @@ def joined_by(separator: Any, items: Any) -> Any:
 
 def remainder(left: Any, right: Any) -> Any:
     """``left % right``, which formats where the left side is a text."""
-    if type(left) is Veiled and isinstance(left, str):
+    if isinstance(left, Veiled) and isinstance(left, str):
         return _veiled()
     return _said(operator.mod, left, right) if type(left) is str else left % right
 
@@ -74,7 +74,7 @@ def _said(say: Callable[..., str], *given: Any) -> Any:
 
 
 def _is_veiled(parts: tuple[Any, ...]) -> bool:
-    return any(type(part) is Veiled for part in parts)
+    return any(isinstance(part, Veiled) for part in parts)
 
 
 def _veiled() -> Veiled:

@@ -37,5 +37,6 @@ def heard(say: Callable[..., str], *given: Any) -> tuple[str, bool]:
 
 def shown(value: Any) -> str:
     """The text of any value for a message of ours."""
-    show = getattr(type(value), "shown", None)
+    kind = type(value)
+    show = getattr(kind, "shown", None) or getattr(kind, "shown__", None)
     return repr(value) if show is None else str(show(value))

@@ -15,7 +15,15 @@ from proofs.symbolic.errors import Unsupported
 from proofs.symbolic.telling import told
 
 
-def _looked_at(use: str) -> Callable[..., NoReturn]:
+def refused(reason: str) -> NoReturn:
+    """Leave the path undecided; outside a run there is none to leave."""
+    trail = ACTIVE.get()
+    if trail is None:
+        raise Unsupported(reason)
+    trail.unsupported(reason)
+
+
+def _looked_at(use: str) -> Callable[..., Any]:
     """The method of a use that asks for the value."""
 
     def refuse(self: Veiled, *others: object) -> NoReturn:
@@ -47,11 +55,7 @@ class Veiled:
 
     def refuse__(self, use: str) -> NoReturn:
         """Leave the path undecided: it depends on the value."""
-        reason = f"{use} of {self.what__}, which is not known"
-        trail = ACTIVE.get()
-        if trail is None:
-            raise Unsupported(reason)
-        trail.unsupported(reason)
+        refused(f"{use} of {self.what__}, which is not known")
 
     def combined__(self, operator: str, other: Any) -> Any:
         """``self operator other``, where that is sure to be a value."""
@@ -93,6 +97,14 @@ class Veiled:
             self.refuse__(f"the attribute {name!r}")
         kind = self.kind__.__name__
         raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def another__(self) -> Veiled:
+        """What a list that holds it throughout gives to each who reads an element."""
+        return self
+
+    def shown__(self) -> str:
+        """What it is, for a message of ours."""
+        return f"<{self.what__}>"
 
     def __copy__(self) -> Veiled:
         return self

@@ -98,8 +98,8 @@ HARMLESS: dict[str, str] = {
     "x += x * 2\nlogger.info(x)",
     "handed on": 'said = [str(rows), {"rows": f"{rows}"}]\nlogger.info(said)',
     "its kind": "if not isinstance(str(rows), str) or str(rows) is None:\n    rows = -rows",
-    "plain texts": 'x = f"{request.request_id}-{1:>3}" + "%s" % 7 + str([1]) + ",".join("ab")\n'
-    'if x != request.request_id + "-  17[1]a,b":\n    rows = -rows',
+    "plain texts": 'x = f"{7!r}-{1:>3}" + "%s" % 7 + str([1]) + ",".join("ab")\n'
+    'if x != "7-  17[1]a,b":\n    rows = -rows',
     "an exception of Python's own": 'try:\n    x = "%y" % 1\nexcept ValueError:\n    pass',
     "remainders": "if rows % 2 + 7 % 3 > 2:\n    rows = -rows",
 }
