@@ -7,12 +7,16 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.bodies.aftermath import (
+    AROUND,
     BLOCKS,
     CHARGED,
+    CONTAINERS,
+    POOL,
     PREEMPTION,
     after_decision,
     must_charge,
     must_flag,
+    must_give,
     must_record,
     without_stranger,
 )
@@ -54,7 +58,7 @@ def arrival(h: Harness) -> None:
     kept = request.num_prompt_tokens, request.max_tokens, request.priority, request.arrival_time
     same = all_of(*(now == then for now, then in zip(kept, asked, strict=True)))
     h.must_be("request-conservation", asked_for_as_sent=same)
-    h.must_leave()
+    h.must_leave("scheduler.waiting")
     h.must_keep(resting_clauses(h.config, request))
     h.must_conserve(scheduler, request)
 
@@ -122,11 +126,11 @@ def running(h: Harness) -> None:
     moved: tuple[str, ...] = ("request.num_spec_tokens",)
     if h.stranger is not None:
         so_far, slots_taken = without_stranger(h, so_far), slots_taken - 1
-        moved = (*moved, "step.index")
+        moved = (*moved, *AROUND)
     if request.status is not RequestStatus.RUNNING:
-        moved = (*PREEMPTION, "step.index")
+        moved = (*PREEMPTION, *AROUND)
     elif scheduled:
-        moved = (*moved, BLOCKS)
+        moved = (*moved, BLOCKS, POOL)
     else:
         kept = request.num_spec_tokens == drafts
         h.must_be("rows-match-drafts", drafts_kept_for_later=kept)
@@ -167,8 +171,8 @@ def waiting(h: Harness) -> None:
     h.must_be("progress", outcome_is_told=told_once)
     takes = outcome in (SCHEDULED, LOADING)
     loaded = loading and not takes and request.status is not status
-    becomes = fields_of("request", "status num_computed_tokens")
-    must_charge(h, admitted, *(becomes if takes or loaded else ()), *((BLOCKS,) if takes else ()))
+    becomes = fields_of("request", "status num_computed_tokens") if takes or loaded else ()
+    must_charge(h, admitted, *becomes, *((BLOCKS, POOL) if takes else ()))
     now = request.num_computed_tokens
     if takes:
         due = RequestStatus.RUNNING if admitted else statuses[0]
@@ -227,7 +231,8 @@ def preemption(h: Harness) -> None:
         h.context.assume(count <= others_with_slots)
     h.watch(scheduler, victim, step=step)
     Scheduler.preempt(scheduler, step, victim)  # the body that chose it asks whom
-    h.must_leave(*PREEMPTION, *CHARGED, "step.index")
+    must_give(h, scheduled=False)
+    h.must_leave(*PREEMPTION, *AROUND, *CHARGED, *CONTAINERS)
     waits = victim.status is RequestStatus.PREEMPTED
     h.must_be("request-conservation", victim_waits=waits)
     before, place = h.frame.before("step.index"), h.queues["running"][0].positions[victim]
@@ -244,4 +249,3 @@ def preemption(h: Harness) -> None:
     kept.pop("flags-imply-rows")
     h.must_keep(kept)
     h.must_conserve(scheduler, victim)
-    assert victim in step.preempted_reqs

@@ -21,6 +21,7 @@ from model.engine import Engine
 from model.kv_cache import KVCacheManager
 from model.policies import RECOMMENDED
 from model.scheduler import Scheduler
+from model.step import Step
 from proofs.clauses import SERVES
 from proofs.induction import explore_body
 from proofs.symbolic import Limits
@@ -163,6 +164,33 @@ EDITS = {
         *(Engine, "_record_step", "if self.config.async_scheduling:"),
         "if not self.config.async_scheduling:",
         *("engine-runs", "what a step leaves is recorded"),
+    ),
+    "a victim that keeps its rows": (
+        *(Step, "retract", "self.num_scheduled_tokens.pop(request, None)"),
+        "(self.num_scheduled_tokens.get if bool(request.num_preemptions > 9) else "
+        "self.num_scheduled_tokens.pop)(request, None)",
+        *("preemption", "rows-are-of-whom-was-told"),
+    ),
+    "a row for who is passed over": (
+        *(Scheduler, "try_running", "if surely_ends_in_flight(request):"),
+        "if surely_ends_in_flight(request):\n"
+        "        if request.num_prompt_tokens > 5000:\n"
+        "            step.num_scheduled_tokens[request] = 1",
+        *("running-pass", "rows-are-of-whom-was-told"),
+    ),
+    "an admitted request told as preempted": (
+        *(Scheduler, "try_waiting", "request.status = RequestStatus.RUNNING"),
+        "request.status = RequestStatus.RUNNING\n"
+        "    if request.num_preemptions > 9:\n"
+        "        step.preempted_reqs.append(request)",
+        *("waiting-pass", "victims-are-told"),
+    ),
+    "rows that change once they are counted": (
+        *(Scheduler, "update_after_schedule", "request.num_in_flight_tokens += rows"),
+        "request.num_in_flight_tokens += rows\n"
+        "    if request.num_prompt_tokens > 5000:\n"
+        "        step.num_scheduled_tokens[request] = rows + 1",
+        *("running-pass", "step.num_scheduled_tokens is left alone"),
     ),
     "waiting for a load nobody started": (
         *(Scheduler, "try_waiting", "if load_kv_async:"),
