@@ -87,10 +87,13 @@ class Harness(Watching):
         """An arbitrary truth value."""
         return self.context.bool(name)
 
-    def one_of(self, statuses: Sequence[RequestStatus]) -> RequestStatus:
-        """An arbitrary one of these: each is tried on paths of its own."""
+    def one_of(self, statuses: Sequence[RequestStatus], name: str = "r") -> RequestStatus:
+        """What an arbitrary request is doing, one of these: each is tried on paths of its own."""
         *others, last = statuses
-        return next((one for one in others if bool(self.truth(f"status is {one.name}"))), last)
+        for one in others:
+            if bool(self.truth(f"status of {name} is {one.name}")):
+                return one
+        return last
 
     # -- assuming -----------------------------------------------------------------------------
 

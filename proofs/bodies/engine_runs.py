@@ -233,7 +233,7 @@ class _Run:
 
     def _after_a_step(self) -> Kept:
         engine = self.engine
-        now = vars(engine)
+        now = engine.own_fields()
         same = now.keys() == engine.seen.begun.keys() and all(
             now[name] is value for name, value in engine.seen.begun.items()
         )

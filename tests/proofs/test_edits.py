@@ -192,6 +192,17 @@ EDITS = {
         "        step.num_scheduled_tokens[request] = rows + 1",
         *("running-pass", "step.num_scheduled_tokens is left alone"),
     ),
+    "whoever waits resumed seen as more urgent": (
+        *(Scheduler, "_enqueue", "key=urgency)"),
+        "key=lambda r: (r.priority - int(r.status is RequestStatus.PREEMPTED), r.arrival_time))",
+        *("places", "a-request-takes-its-place"),
+    ),
+    "a block lost on the way into a queue": (
+        *(Scheduler, "_enqueue", "if self.config"),
+        "self.kv_cache_manager.num_free_blocks -= int(bool(request.num_preemptions > 9))\n"
+        "    if self.config",
+        *("places", "pool.num_free_blocks is left alone"),
+    ),
     "waiting for a load nobody started": (
         *(Scheduler, "try_waiting", "if load_kv_async:"),
         "if load_kv_async or bool(matched > 0):",
