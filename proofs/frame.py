@@ -16,7 +16,7 @@ from spec.logic import all_of
 
 WATCHING = frozenset(
     {"watched_by", "chosen", "index_moved", "enqueued"}
-    | {"told", "made_for", "as_given", "begins_empty", "strange"}
+    | {"told", "made_for", "as_given", "begins_empty"}
 )
 """Fields of the watchers themselves (``surroundings``)."""
 

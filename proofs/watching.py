@@ -24,6 +24,8 @@ class Watching:
         """What the objects under proof were when the model's code began to run."""
         self.queues: dict[str, tuple[Crowd, list[Any]]] = {}
         """What the queues showed then."""
+        self.asked: list[tuple[str, Request]] = []
+        """What the world was asked since, and about whom."""
 
     def watch(self, scheduler: Scheduler, request: Request, **others: Any) -> None:
         """The model's code runs from here on: remember every field of what it may touch."""
@@ -34,6 +36,7 @@ class Watching:
             if isinstance(queue, Crowd)
         }
         manager = scheduler.kv_cache_manager
+        self.asked.clear()
         self.frame = Frame(request=request, scheduler=scheduler, pool=manager, **others)
 
     def must_leave(self, *moved: str) -> None:
@@ -45,6 +48,9 @@ class Watching:
             nobody_lost = all(r in after or isinstance(r, Request) for r in before)
             kept = keeps_order(before, after) and nobody_lost
             self.must_be("progress", **{f"{name}_keeps_its_order": kept})
+        # A variable answers once: a connector tells of a load that is done a single time.
+        once = len(set(self.asked)) == len(self.asked)
+        self.must_be("progress", nobody_is_asked_twice=once)
 
     def must_be(self, invariant: str, **wanted: bool) -> None:
         """Further promises, by name."""

@@ -13,6 +13,7 @@ from proofs.clauses import StepSoFar, request_clauses, resting_clauses, step_cla
 from proofs.frame import contents, fields_of, same_contents, same_record
 from proofs.goal import Goal
 from proofs.harness import Harness
+from proofs.known_fields import must_know
 from proofs.surroundings import ProvedEngine
 from spec import assumptions as world
 from spec.logic import all_of, any_of, ceil_div, ite, max, not_
@@ -198,7 +199,9 @@ def _must_tell(h: Harness, step: Step, request: Request, rows: int, known: int) 
         num_draft_tokens={request: drafts},
         preempted_reqs=[],
     )
-    (share,) = told.output().scheduled
+    output = told.output()
+    must_know(h.context, output, *output.scheduled)
+    (share,) = output.scheduled
     samples = share.samples == (request.num_computed_tokens >= known)
     h.goals += [
         Goal("placeholder-accounting", "sampling-is-told", samples),

@@ -25,7 +25,7 @@ from proofs.crowds import Crowd, Name
 from proofs.frame import fields_of
 from proofs.goal import Goal
 from proofs.harness import Harness
-from proofs.known_fields import strange
+from proofs.known_fields import FRESH, must_know
 from proofs.surroundings import ProvedEngine
 from spec import assumptions as world
 from spec.logic import all_of, any_of, ceil_div, ite, max, min, not_, size, total
@@ -41,9 +41,10 @@ def arrival(h: Harness) -> None:
     h.assume(world.ASKS_FOR_OUTPUT, request.max_tokens)
     scheduler = h.scheduler(request)
     engine = ProvedEngine(h, scheduler)
-    unknown = [*engine.strange, *strange(request, scheduler.begin_step())]
-    if unknown:
-        h.context.unsupported(f"the bodies know nothing of {', '.join(unknown)}")
+    must_know(h.context, request, scheduler.begin_step())
+    begins = all_of(*(getattr(request, name) == 0 for name in FRESH))
+    waits = request.status is RequestStatus.WAITING
+    h.must_be("request-conservation", a_request_begins_as_new=all_of(begins, waits))
     h.must_be("request-conservation", an_engine_begins_empty=engine.begins_empty)
     queues = scheduler.running, scheduler.waiting, scheduler.kv_holding_waiting
     works = any_of(*(size(queue) > 0 for queue in queues))
@@ -95,10 +96,11 @@ def first_decision(h: Harness) -> None:
 
 def _is_empty(step: Step, next_step: Step) -> bool:
     """Whether a new step remembers nothing, and shares nothing with another that is to."""
-    containers = "num_scheduled_tokens", "num_draft_tokens", "padded", "preempted_reqs"
+    plain = {"num_scheduled_tokens": dict, "num_draft_tokens": dict, "padded": set}
     return all(
-        not getattr(step, name) and getattr(step, name) is not getattr(next_step, name)
-        for name in containers
+        type(held) is kind and not held and held is not getattr(next_step, name)
+        for name, kind in (plain | {"preempted_reqs": list}).items()
+        for held in [getattr(step, name)]
     )
 
 

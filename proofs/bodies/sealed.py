@@ -1,7 +1,7 @@
 """What a loop may see: who a request is, and the few fields named here.  The rest is sealed.
 
-A sealed value can be handed on but not looked into, and its fields cannot be set.  Code that gets by
-does the same whatever the value is, so one value shows what any would do: a loop over sealed
+A sealed value can be handed on but not looked into, and its fields cannot be set.  Code that gets
+by does the same whatever the value is, so one value shows what any would do: a loop over sealed
 requests, under sealed knobs, is proved for requests of any size under every configuration.
 """
 

@@ -20,6 +20,7 @@ from model import output
 from model.engine import Engine
 from model.kv_cache import KVCacheManager
 from model.policies import RECOMMENDED
+from model.request import Request
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import SERVES
@@ -111,6 +112,11 @@ EDITS = {
         "request.status = RequestStatus.WAITING_FOR_REMOTE_KVS\n    if not self",
         *("waiting-pass", "request.status is left alone"),
     ),
+    "a load asked about twice": (
+        *(Scheduler, "try_waiting", "self.finish_load(request)"),
+        "if self.environment.load_finished(request):\n            self.finish_load(request)",
+        *("waiting-pass", "nobody-is-asked-twice"),
+    ),
     "a load called done while it runs": (
         *(Scheduler, "try_waiting", "if not self.environment.load_finished(request):"),
         "done = self.environment.load_finished(request)\n        self.finish_load(request)\n"
@@ -154,6 +160,32 @@ EDITS = {
         *(Scheduler, "__init__", "self.num_waiting_for_streaming_input = 0"),
         "self.num_waiting_for_streaming_input = 0\n    self.skipped = set()",
         *("arrival", "the bodies know nothing of Scheduler.skipped"),
+    ),
+    "another scheduler for large batches": (
+        *(Engine, "__init__", "Scheduler(config,"),
+        "(type('Large', (Scheduler,), {}) if bool(config.max_num_seqs > 9) else Scheduler)(config,",
+        *("arrival", "the bodies know nothing of Large"),
+    ),
+    "another step for large batches": (
+        *(Scheduler, "begin_step", "return Step("),
+        "return (type('Large', (Step,), {}) if bool(self.config.max_num_seqs > 256) else Step)(",
+        *("arrival", "the bodies know nothing of Large"),
+    ),
+    "other shares for large chunks": (
+        *(Step, "output", "Scheduled("),
+        "(type('Large', (Scheduled,), {}) if bool(rows > 4096) else Scheduled)(",
+        *("running-pass", "the bodies know nothing of Large"),
+    ),
+    "a step that forgets victims": (
+        *(Scheduler, "begin_step", "token_budget="),
+        "preempted_reqs=__import__('collections').deque(maxlen=64) "
+        "if bool(self.config.max_num_seqs > 256) else [], token_budget=",
+        *("first-decision", "a-step-begins-empty"),
+    ),
+    "long prompts that begin as resumed": (
+        *(Request, "__init__", "self.num_preemptions = 0"),
+        "self.num_preemptions = int(bool(num_prompt_tokens > 5000))",
+        *("arrival", "a-request-begins-as-new"),
     ),
     "a loop that counts": (
         *(Scheduler, "schedule_waiting", "index < len(queue)"),
