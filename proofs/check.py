@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter, time
 
-from model.policies import PaddingPolicy
+from model.policies import POLICIES, PaddingPolicy
+from proofs.alike import told_apart
 from proofs.bodies import FEATURES
 from proofs.clauses import SERVES
 from proofs.goal import WAIVED
 from proofs.induction import Cache, Induction, prove
-from proofs.known import CAUSES, expected
+from proofs.known import ALIKE, CAUSES, expected
 from proofs.replay import NotReproduced, replay
 from proofs.search import Found, Search, search
 from proofs.symbolic import Limits
@@ -119,7 +120,8 @@ def _executions(
 def _lost(
     task: Task, cache: Cache, violated: Collection[str]
 ) -> tuple[dict[str, tuple[str, ...]], Statistics]:
-    """The known bugs behind violated cells that no execution of their own shows any more."""
+    """What no execution of its own shows any more: the known bugs behind one violated cell, and
+    what a policy does otherwise than another with the same row."""
     lost: dict[str, tuple[str, ...]] = {}
     cost = Statistics()
     for name, causes in CAUSES.get((task.policy.name, task.mode), {}).items():
@@ -130,6 +132,11 @@ def _lost(
             # What time ran out for is not lost: the cell stands by the execution it has.
             if found.complete and name not in dict(_replayed(found)):
                 lost[name] = (*lost.get(name, ()), *sorted(features))
+    other, name = ALIKE.get(task.policy.name, ("", ""))
+    if name in violated:
+        apart = told_apart(task.policy, POLICIES[other], task.mode, task.limits)
+        if apart is False:
+            lost[name] = (f"a decision other than {other}'s",)
     return lost, cost
 
 

@@ -16,7 +16,7 @@ from spec.logic import all_of
 
 WATCHING = frozenset(
     {"watched_by", "chosen", "index_moved", "enqueued"}
-    | {"told", "made_for", "as_given", "begins_empty", "strange"}
+    | {"told", "made_for", "as_given", "begins_empty"}
 )
 """Fields of the watchers themselves (``surroundings``)."""
 
@@ -48,8 +48,8 @@ class Frame:
     """The fields of some objects, as they are when it is made.
 
     Args:
-        objects: name → an object whose fields are watched; ordinary containers for what they hold,
-            too, other objects for being the same ones.
+        objects: name → an object whose fields are watched; containers for what they hold, too,
+            other objects for being the same ones.
     """
 
     def __init__(self, **objects: Any) -> None:
@@ -59,7 +59,7 @@ class Frame:
             for name, watched in objects.items()
             for field, value in _fields(watched)
         }
-        self._held = {name: _contents(value) for name, value in self._before.items()}
+        self._held = {name: contents(value) for name, value in self._before.items()}
 
     def watched(self, name: str) -> Any:
         """The object of that name."""
@@ -69,14 +69,18 @@ class Frame:
         """What ``object.field`` was."""
         return self._before[field]
 
+    def held(self, field: str) -> dict[Any, Any]:
+        """What the container ``object.field`` held, by key or place."""
+        return dict(self._held[field])
+
     def kept(self, moved: Collection[str]) -> Iterator[tuple[str, bool]]:
         """``object.field`` and whether it is what it was, for all that are not said to move."""
         for name, watched in self._objects.items():
             for field, value in _fields(watched):
                 full = f"{name}.{field}"
                 if full not in moved:
-                    holds = _contents(value) == self._held.get(full)
-                    yield full, holds and _is_same(self._before.get(full), value)
+                    holds = same_contents(self._held.get(full, {}), contents(value))
+                    yield full, all_of(holds, _is_same(self._before.get(full), value))
 
 
 def _fields(watched: Any) -> Iterator[tuple[str, Any]]:
@@ -88,10 +92,20 @@ def _fields(watched: Any) -> Iterator[tuple[str, Any]]:
     return ((name, getattr(watched, name)) for name in names if name not in WATCHING)
 
 
-def _contents(value: Any) -> list[int]:
-    """What an ordinary container holds; crowds tell themselves when they are looked into."""
-    items = chain(value, value.values()) if type(value) is dict else value
-    return [id(item) for item in items] if type(value) in (dict, list, set) else []
+def contents(value: Any) -> dict[Any, Any]:
+    """What a container holds, by key or place.  Crowds answer too: the model is not asking."""
+    if isinstance(value, dict):
+        return dict(dict.items(value))
+    if isinstance(value, set):
+        return dict.fromkeys(set.__iter__(value))
+    return dict(enumerate(list.__iter__(value))) if isinstance(value, list) else {}
+
+
+def same_contents(before: dict[Any, Any], after: dict[Any, Any]) -> bool:
+    """Whether a container holds the same objects and numbers as before."""
+    if before.keys() != after.keys():
+        return False
+    return all_of(*(_is_same(value, after[key]) for key, value in before.items()))
 
 
 def _is_same(before: Any, after: Any) -> Any:

@@ -14,10 +14,11 @@ from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import SERVES, Clauses, StepSoFar, resting_clauses, step_clauses
 from proofs.crowds import Crowd, Ledger, Marks, Name
-from proofs.frame import Frame, keeps_order
-from proofs.goal import FRAMED, NOTHING, QUEUED, WAIVED, Goal
+from proofs.frame import Frame
+from proofs.goal import NOTHING, QUEUED, WAIVED, Goal
 from proofs.surroundings import ArbitraryWorld, WatchedScheduler, arbitrary_config
 from proofs.symbolic import Context
+from proofs.watching import Watching
 from spec import assumptions as world
 from spec.invariants import about
 from spec.logic import all_of, implies, ite, not_, size
@@ -25,7 +26,7 @@ from spec.promises import placeholders_not_emitted
 from spec.records import SCHEDULED, Decision, PoolState, RequestState
 
 
-class Harness:
+class Harness(Watching):
     """An arbitrary state of one policy under one scheduling mode, and the goals collected on it."""
 
     def __init__(
@@ -35,12 +36,11 @@ class Harness:
         async_scheduling: bool,
         clauses: Iterable[str],
     ) -> None:
-        self.context = context
+        super().__init__(context)
         self.policy = policy
         self.kept = frozenset(clauses)
         self.supposed: set[str] = set()
         """The clauses taken for granted on this path."""
-        self.goals: list[Goal] = []
         self.config = arbitrary_config(context, async_scheduling)
         self.assume(world.LEGAL_CONFIG, self.config)
         self.group_has_prefill = self.truth("group_has_prefill")
@@ -54,10 +54,6 @@ class Harness:
         """Decisions observed on this path."""
         self.told: Decision
         """The last of them, as the scheduler told it."""
-        self.frame: Frame
-        """What the objects under proof were when the model's code began to run."""
-        self.queues: dict[str, tuple[Crowd, list[Any]]] = {}
-        """What the queues showed then."""
         self.stranger: Request | None = None
         """Another running request, which the scheduler chose to preempt."""
         self.stranger_frame: Frame
@@ -91,10 +87,13 @@ class Harness:
         """An arbitrary truth value."""
         return self.context.bool(name)
 
-    def one_of(self, statuses: Sequence[RequestStatus]) -> RequestStatus:
-        """An arbitrary one of these: each is tried on paths of its own."""
+    def one_of(self, statuses: Sequence[RequestStatus], name: str = "r") -> RequestStatus:
+        """What an arbitrary request is doing, one of these: each is tried on paths of its own."""
         *others, last = statuses
-        return next((one for one in others if bool(self.truth(f"status is {one.name}"))), last)
+        for one in others:
+            if bool(self.truth(f"status of {name} is {one.name}")):
+                return one
+        return last
 
     # -- assuming -----------------------------------------------------------------------------
 
@@ -162,6 +161,8 @@ class Harness:
         """A step in which any number of requests already got rows."""
         new = self.integer
         alone = self.truth("no other unfinished request")
+        preempted = Crowd(self.context, others=new("num_preempted", 0))
+        preempted.watch()
         step = Step(
             token_budget=new("token_budget"),
             input_budget=new("input_budget"),
@@ -176,7 +177,7 @@ class Harness:
             num_scheduled_tokens=Ledger(self.context),
             num_draft_tokens=Ledger(self.context),
             padded=Marks(self.context),
-            preempted_reqs=Crowd(self.context, others=new("num_preempted", 0)),
+            preempted_reqs=preempted,
         )
         has_prefill = self.truth("rank_has_prefill")
         so_far = StepSoFar(step, new("num_scheduled_reqs", 0), has_prefill, slots_taken)
@@ -257,32 +258,6 @@ class Harness:
         told = record.num_queues == held and record.needs_no_blocks == idle
         self.must_be("request-conservation", a_state_is_told_as_it_is=told)
         self.observe(record, granted)
-
-    def watch(self, scheduler: Scheduler, request: Request, **others: Any) -> None:
-        """The model's code runs from here on: remember every field of what it may touch."""
-        manager = scheduler.kv_cache_manager
-        self.frame = Frame(request=request, scheduler=scheduler, pool=manager, **others)
-        self.queues = {
-            name: (queue, queue.watch())
-            for name in ("running", "waiting", "kv_holding_waiting", "finished")
-            for queue in [getattr(scheduler, name)]
-            if isinstance(queue, Crowd)
-        }
-
-    def must_leave(self, *moved: str) -> None:
-        """Everything watched is as it was, but for the fields named."""
-        for name, kept in self.frame.kept((*moved, "pool.num_free_blocks")):
-            self.goals.append(Goal(FRAMED[name.split(".")[0]], f"{name} is left alone", kept))
-        for name, (queue, before) in self.queues.items():
-            after = queue.shown
-            nobody_lost = all(r in after or isinstance(r, Request) for r in before)
-            kept = keeps_order(before, after) and nobody_lost
-            self.must_be("progress", **{f"{name}_keeps_its_order": kept})
-
-    def must_be(self, invariant: str, **wanted: bool) -> None:
-        """Further promises, by name."""
-        for name, holds in wanted.items():
-            self.goals.append(Goal(invariant, name.replace("_", "-"), holds))
 
     def another(self, scheduler: Scheduler) -> Request:
         """Another running request, which holds some of the blocks that others hold."""

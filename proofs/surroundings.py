@@ -10,7 +10,7 @@ from model.environment import Sample
 from model.request import Request
 from model.scheduler import Scheduler
 from model.step import Step
-from proofs.known_fields import strange
+from proofs.known_fields import must_know
 from proofs.symbolic import Context
 from spec import assumptions as world
 from spec.config import FLAGS, KNOBS, Config
@@ -75,8 +75,10 @@ class ProvedEngine(Engine):
 
     def __init__(self, harness: Harness, scheduler: WatchedScheduler) -> None:
         told: list[Any] = []
-        super().__init__(harness.config, harness.policy, scheduler.environment, told.append)
-        made = self.scheduler
+        engine = Engine(harness.config, harness.policy, scheduler.environment, told.append)
+        made = engine.scheduler
+        must_know(harness.context, engine, made, made.kv_cache_manager)
+        vars(self).update(vars(engine))
         parts = made.config, made.policy, made.environment, made.observer
         given = harness.config, harness.policy, scheduler.environment, self.record
         self.as_given = all(part is one for part, one in zip(parts, given, strict=True))
@@ -89,8 +91,6 @@ class ProvedEngine(Engine):
         alone = len({id(queue) for queue in queues}) == len(queues)
         self.begins_empty = all_of(alone, *plain, made.num_waiting_for_streaming_input == 0)
         """It was made with nothing to do, each queue a list of its own."""
-        self.strange = strange(self, made, made.kv_cache_manager)
-        """Fields it was made with that no body knows."""
         self.made_for = self.max_in_flight
         """Steps it was made to keep in flight."""
         others: Any = harness.crowd("steps in flight")
@@ -106,12 +106,14 @@ class ArbitraryWorld:
         self.harness = harness
 
     def prefix_hit(self, request: Request) -> int:
+        self.harness.asked.append(("prefix_hit", request))
         hit: int = self.harness.integer("prefix_hit", 0)
         self.harness.assume(world.HIT_LEAVES_ONE, request.num_tokens, hit)
         self.harness.found = hit
         return hit
 
     def connector_match(self, request: Request, num_local_tokens: int) -> tuple[int, bool]:
+        self.harness.asked.append(("connector_match", request))
         harness = self.harness
         assert num_local_tokens <= request.num_tokens, "more tokens hit than there are"
         matched: int = harness.integer("connector_match", 0)
@@ -125,10 +127,12 @@ class ArbitraryWorld:
         return matched, load_async
 
     def load_finished(self, request: Request) -> bool:
+        self.harness.asked.append(("load_finished", request))
         finished: bool = self.harness.truth("load_finished")
         return finished
 
     def sample(self, request: Request, num_draft_tokens: int, padded: bool) -> Sample:
+        self.harness.asked.append(("sample", request))
         harness, new = self.harness, self.harness.integer
         # No runner could answer this, so an answer must not be supposed.
         assert num_draft_tokens >= 0, "samples for fewer than no drafts"
@@ -143,6 +147,7 @@ class ArbitraryWorld:
         return answer
 
     def draft(self, request: Request) -> int:
+        self.harness.asked.append(("draft", request))
         drafts: int = self.harness.integer("num_proposed_drafts")
         self.harness.assume(world.DRAFTS_AT_MOST_K, self.harness.config, drafts)
         self.harness.proposed.append((drafts, request))

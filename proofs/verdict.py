@@ -71,7 +71,7 @@ class Obligation:
     expected: str | None = None
     """What the table of known bugs says; None where it says nothing."""
     lost: tuple[str, ...] = ()
-    """Features of known bugs behind this cell of which no execution was found."""
+    """What should show in this cell and does not: features of known bugs, a decision of its own."""
     trace: Trace | None = None
     statistics: Statistics = field(default_factory=Statistics)
     """This invariant's share of the work."""

@@ -10,21 +10,26 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.clauses import StepSoFar, request_clauses, resting_clauses, step_clauses
-from proofs.frame import fields_of, same_record
+from proofs.frame import contents, fields_of, same_contents, same_record
 from proofs.goal import Goal
 from proofs.harness import Harness
+from proofs.known_fields import must_know
 from proofs.surroundings import ProvedEngine
 from spec import assumptions as world
 from spec.logic import all_of, any_of, ceil_div, ite, max, not_
 from spec.records import PoolState, StepTotals
 
-BLOCKS = "request.num_blocks"
+BLOCKS, POOL = "request.num_blocks", "pool.num_free_blocks"
 PREEMPTION = fields_of(
     "request",
     "status num_computed_tokens num_spec_tokens num_output_placeholders num_stale_output_tokens"
     " num_preemptions num_blocks",
 )
 """What a preemption resets; what was asked for, generated and is in flight stays."""
+AROUND = (POOL, "scheduler.running", "scheduler.waiting", "step.index")
+"""What it moves besides the victim."""
+CONTAINERS = fields_of("step", "num_scheduled_tokens num_draft_tokens padded preempted_reqs")
+"""What ``must_give`` is about."""
 CHARGED = fields_of("step", "token_budget input_budget")
 FLAGS = fields_of("step", "running_scheduled prefill_scheduled")
 """What ``must_flag`` is about."""
@@ -64,6 +69,38 @@ def without_stranger(h: Harness, so_far: StepSoFar) -> StepSoFar:
     return StepSoFar(so_far.step, count, so_far.has_prefill, slots)
 
 
+def must_give(h: Harness, scheduled: bool) -> None:
+    """The step holds what was told of the request, nothing of victims, and what it held besides."""
+    request, step = h.frame.watched("request"), h.frame.watched("step")
+    ran = h.frame.before("request.status") is RequestStatus.RUNNING
+    victims = [
+        each
+        for each in (h.stranger, request if ran else None)
+        if each is not None and each.status is RequestStatus.PREEMPTED
+    ]
+    rows, drafts, padded, preempted = (h.frame.held(name) for name in CONTAINERS)
+    for victim in victims:
+        rows.pop(victim, None)
+        drafts.pop(victim, None)
+    drafts[request], marked = 0, False  # 0 reads like none
+    if scheduled:
+        rows[request], drafts[request] = h.told.num_scheduled_tokens, h.told.num_draft_tokens
+        marked = h.told.is_padded
+    if request in step.padded:
+        padded[request] = None
+    preempted |= enumerate(victims, start=len(preempted))
+    given = {request: 0} | contents(step.num_draft_tokens)
+    names = all_of((request in step.padded) == marked, same_contents(padded, contents(step.padded)))
+    told = same_contents(preempted, contents(step.preempted_reqs))
+    h.must_be(
+        "within-budget",
+        rows_are_of_whom_was_told=same_contents(rows, contents(step.num_scheduled_tokens)),
+    )
+    h.must_be("rows-match-drafts", drafts_are_of_whom_was_told=same_contents(drafts, given))
+    h.must_be("placeholder-accounting", padding_is_of_whom_was_told=names)
+    h.must_be("request-conservation", victims_are_told=told)
+
+
 def must_charge(h: Harness, scheduled: bool, *moved: str) -> None:
     """A decision charges the step for the rows it told of; besides, it moves what is named."""
     step, frame = h.frame.watched("step"), h.frame
@@ -76,7 +113,8 @@ def must_charge(h: Harness, scheduled: bool, *moved: str) -> None:
         rows_are_charged=step.token_budget == frame.before("step.token_budget") - rows,
         inputs_are_charged=step.input_budget == frame.before("step.input_budget") - inputs,
     )
-    h.must_leave(*moved, *CHARGED, *FLAGS)
+    must_give(h, scheduled)
+    h.must_leave(*moved, *CHARGED, *CONTAINERS, *FLAGS)
     h.must_be("placeholder-accounting", nothing_is_sampled_yet=not (h.sampled or h.proposed))
 
 
@@ -161,7 +199,9 @@ def _must_tell(h: Harness, step: Step, request: Request, rows: int, known: int) 
         num_draft_tokens={request: drafts},
         preempted_reqs=[],
     )
-    (share,) = told.output().scheduled
+    output = told.output()
+    must_know(h.context, output, *output.scheduled)
+    (share,) = output.scheduled
     samples = share.samples == (request.num_computed_tokens >= known)
     h.goals += [
         Goal("placeholder-accounting", "sampling-is-told", samples),

@@ -13,6 +13,7 @@ from proofs.frame import fields_of
 from proofs.goal import Goal
 from proofs.harness import Harness
 from proofs.surroundings import ProvedEngine, WatchedScheduler
+from proofs.watching import QUEUES
 from spec import assumptions as world
 from spec.logic import all_of, implies, ite, not_
 
@@ -140,13 +141,16 @@ def must_ask(h: Harness, share: Scheduled, alive: bool, goes_on: bool) -> None:
         kept = request.num_spec_tokens == ite(request.is_prefill_chunk, 0, drafts)
         taken = all_of(who is request, kept)
         h.must_be("rows-match-drafts", drafts_are_those_proposed=taken)
-    once = len(h.sampled) <= 1 and len(h.proposed) <= 1
-    h.must_be("placeholder-accounting", nobody_is_asked_twice=once)
 
 
 IN_FLIGHT = fields_of("request", "num_in_flight_tokens num_stale_output_tokens")
 """What comes back with the output of a step, whatever became of the request."""
 BOOKED = fields_of("request", "num_output_tokens num_computed_tokens num_output_placeholders")
 """What it moves besides if the request is still there."""
-ENDED = fields_of("request", "status num_blocks")
+ENDED = (
+    *fields_of("request", "status num_blocks"),
+    *fields_of("scheduler", " ".join(QUEUES)),
+    "pool.num_free_blocks",
+)
+"""What moves when it ends."""
 DRAFTED = fields_of("request", "num_spec_tokens")

@@ -7,12 +7,16 @@ from model.request import Request, RequestStatus
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.bodies.aftermath import (
+    AROUND,
     BLOCKS,
     CHARGED,
+    CONTAINERS,
+    POOL,
     PREEMPTION,
     after_decision,
     must_charge,
     must_flag,
+    must_give,
     must_record,
     without_stranger,
 )
@@ -21,7 +25,7 @@ from proofs.crowds import Crowd, Name
 from proofs.frame import fields_of
 from proofs.goal import Goal
 from proofs.harness import Harness
-from proofs.known_fields import strange
+from proofs.known_fields import FRESH, must_know
 from proofs.surroundings import ProvedEngine
 from spec import assumptions as world
 from spec.logic import all_of, any_of, ceil_div, ite, max, min, not_, size, total
@@ -37,9 +41,10 @@ def arrival(h: Harness) -> None:
     h.assume(world.ASKS_FOR_OUTPUT, request.max_tokens)
     scheduler = h.scheduler(request)
     engine = ProvedEngine(h, scheduler)
-    unknown = [*engine.strange, *strange(request, scheduler.begin_step())]
-    if unknown:
-        h.context.unsupported(f"the bodies know nothing of {', '.join(unknown)}")
+    must_know(h.context, request, scheduler.begin_step())
+    begins = all_of(*(getattr(request, name) == 0 for name in FRESH))
+    waits = request.status is RequestStatus.WAITING
+    h.must_be("request-conservation", a_request_begins_as_new=all_of(begins, waits))
     h.must_be("request-conservation", an_engine_begins_empty=engine.begins_empty)
     queues = scheduler.running, scheduler.waiting, scheduler.kv_holding_waiting
     works = any_of(*(size(queue) > 0 for queue in queues))
@@ -54,7 +59,7 @@ def arrival(h: Harness) -> None:
     kept = request.num_prompt_tokens, request.max_tokens, request.priority, request.arrival_time
     same = all_of(*(now == then for now, then in zip(kept, asked, strict=True)))
     h.must_be("request-conservation", asked_for_as_sent=same)
-    h.must_leave()
+    h.must_leave("scheduler.waiting")
     h.must_keep(resting_clauses(h.config, request))
     h.must_conserve(scheduler, request)
 
@@ -91,10 +96,11 @@ def first_decision(h: Harness) -> None:
 
 def _is_empty(step: Step, next_step: Step) -> bool:
     """Whether a new step remembers nothing, and shares nothing with another that is to."""
-    containers = "num_scheduled_tokens", "num_draft_tokens", "padded", "preempted_reqs"
+    plain = {"num_scheduled_tokens": dict, "num_draft_tokens": dict, "padded": set}
     return all(
-        not getattr(step, name) and getattr(step, name) is not getattr(next_step, name)
-        for name in containers
+        type(held) is kind and not held and held is not getattr(next_step, name)
+        for name, kind in (plain | {"preempted_reqs": list}).items()
+        for held in [getattr(step, name)]
     )
 
 
@@ -122,11 +128,11 @@ def running(h: Harness) -> None:
     moved: tuple[str, ...] = ("request.num_spec_tokens",)
     if h.stranger is not None:
         so_far, slots_taken = without_stranger(h, so_far), slots_taken - 1
-        moved = (*moved, "step.index")
+        moved = (*moved, *AROUND)
     if request.status is not RequestStatus.RUNNING:
-        moved = (*PREEMPTION, "step.index")
+        moved = (*PREEMPTION, *AROUND)
     elif scheduled:
-        moved = (*moved, BLOCKS)
+        moved = (*moved, BLOCKS, POOL)
     else:
         kept = request.num_spec_tokens == drafts
         h.must_be("rows-match-drafts", drafts_kept_for_later=kept)
@@ -167,8 +173,8 @@ def waiting(h: Harness) -> None:
     h.must_be("progress", outcome_is_told=told_once)
     takes = outcome in (SCHEDULED, LOADING)
     loaded = loading and not takes and request.status is not status
-    becomes = fields_of("request", "status num_computed_tokens")
-    must_charge(h, admitted, *(becomes if takes or loaded else ()), *((BLOCKS,) if takes else ()))
+    becomes = fields_of("request", "status num_computed_tokens") if takes or loaded else ()
+    must_charge(h, admitted, *becomes, *((BLOCKS, POOL) if takes else ()))
     now = request.num_computed_tokens
     if takes:
         due = RequestStatus.RUNNING if admitted else statuses[0]
@@ -227,7 +233,8 @@ def preemption(h: Harness) -> None:
         h.context.assume(count <= others_with_slots)
     h.watch(scheduler, victim, step=step)
     Scheduler.preempt(scheduler, step, victim)  # the body that chose it asks whom
-    h.must_leave(*PREEMPTION, *CHARGED, "step.index")
+    must_give(h, scheduled=False)
+    h.must_leave(*PREEMPTION, *AROUND, *CHARGED, *CONTAINERS)
     waits = victim.status is RequestStatus.PREEMPTED
     h.must_be("request-conservation", victim_waits=waits)
     before, place = h.frame.before("step.index"), h.queues["running"][0].positions[victim]
@@ -244,4 +251,3 @@ def preemption(h: Harness) -> None:
     kept.pop("flags-imply-rows")
     h.must_keep(kept)
     h.must_conserve(scheduler, victim)
-    assert victim in step.preempted_reqs

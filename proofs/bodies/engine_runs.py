@@ -25,6 +25,7 @@ from proofs.bodies.watched import Script, WatchedEngine
 from proofs.frame import keeps_order
 from proofs.goal import Goal
 from proofs.harness import Harness
+from proofs.known_fields import FRESH
 from spec.config import Config
 from spec.records import PoolState, RequestState
 
@@ -67,10 +68,6 @@ CLIENTS = (
 )
 """Names, prompts, most output tokens, priorities and arrivals."""
 asked_for = attrgetter("request_id", "num_prompt_tokens", "max_tokens", "priority", "arrival_time")
-FRESH = frozenset(Request.__slots__) - {
-    *("request_id", "num_prompt_tokens", "max_tokens", "priority", "arrival_time", "status")
-}
-"""What is 0 of a new request."""
 
 SERVES = {
     "a new engine is empty and as configured": "request-conservation",
@@ -233,7 +230,7 @@ class _Run:
 
     def _after_a_step(self) -> Kept:
         engine = self.engine
-        now = vars(engine)
+        now = engine.own_fields()
         same = now.keys() == engine.seen.begun.keys() and all(
             now[name] is value for name, value in engine.seen.begun.items()
         )

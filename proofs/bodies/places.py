@@ -15,7 +15,10 @@ from proofs.frame import Frame, keeps_order
 from proofs.harness import Harness
 from spec.logic import all_of, any_of, not_
 
-WAITS = RequestStatus.WAITING, RequestStatus.WAITING_FOR_REMOTE_KVS, RequestStatus.PREEMPTED
+WAITS = RequestStatus.WAITING, RequestStatus.PREEMPTED
+HOLDS = (RequestStatus.WAITING_FOR_REMOTE_KVS, *WAITS)
+"""What requests do in ``waiting`` and in the queue of those that hold KV; who comes to that one
+begins to load."""
 STRANGERS = "first", "second"
 
 
@@ -28,12 +31,12 @@ def places(h: Harness) -> None:
 
 
 def _who_waits(h: Harness) -> None:
-    new = h.request(h.one_of(WAITS))
-    queue = [h.request(status, name) for status, name in zip(WAITS, STRANGERS, strict=False)]
+    holds = bool(h.truth("the queue of those that hold KV"))
+    new = h.request(HOLDS[0] if holds else h.one_of(WAITS))
+    queue = [h.request(h.one_of(HOLDS if holds else WAITS, name), name) for name in STRANGERS]
     scheduler = h.scheduler(new)
     by_urgency = bool(h.config.priority_scheduling)
     h.context.assume(_in_order(*queue) if by_urgency else True)
-    holds = bool(h.truth("the queue of those that hold KV"))
     placed = list(queue)
     if holds:
         scheduler.kv_holding_waiting = placed

@@ -60,9 +60,10 @@ def sealed(seal: Seal, request: Request) -> Request:
 
 
 class SealedStep(Sealed):
-    """A step: who got rows can be seen, and whether somebody lost them."""
+    """A step: who got rows can be seen, and whether somebody lost them; a loop moves its index."""
 
     __slots__ = ()
+    MOVES = frozenset({"index"})
 
     @property
     def num_scheduled_tokens(self) -> Mapping[Request, Any]:

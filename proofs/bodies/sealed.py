@@ -1,8 +1,8 @@
 """What a loop may see: who a request is, and the few fields named here.  The rest is sealed.
 
-A sealed value can be handed on but not looked into.  Code that gets by does the same whatever the
-value is, so one value shows what any would do: a loop over sealed requests, under sealed knobs, is
-proved for requests of any size under every configuration.
+A sealed value can be handed on but not looked into, and its fields cannot be set.  Code that gets
+by does the same whatever the value is, so one value shows what any would do: a loop over sealed
+requests, under sealed knobs, is proved for requests of any size under every configuration.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
-from typing import Any, NoReturn, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, NoReturn, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,13 +21,13 @@ SEES = "the loops look into nothing they hand on"
 
 
 class Peeked(Exception):
-    """Something looked into a sealed value; says which.  The seal remembers it, come what may."""
+    """Something looked into a sealed value, or set one; says which.  The seal remembers it, come
+    what may."""
 
 
 def _broken(self: Opaque, *_: object) -> NoReturn:
-    seal, what = object.__getattribute__(self, "_seal"), object.__getattribute__(self, "_what")
-    seal.is_broken = True
-    raise Peeked(what)
+    seal: Seal = object.__getattribute__(self, "_seal")
+    seal.breaks(object.__getattribute__(self, "_what"))
 
 
 class Opaque:
@@ -94,6 +94,11 @@ class Seal:
         finally:
             self.closed, self.visible = before
 
+    def breaks(self, what: str) -> NoReturn:
+        """A loop laid hands on what is sealed."""
+        self.is_broken = True
+        raise Peeked(what)
+
     def shown(self, what: str, value: Any) -> Any:
         """A value, or what a loop gets to see of it."""
         return Opaque(self, what, value) if self.closed else value
@@ -104,11 +109,13 @@ class Sealed:
 
     Args:
         seal: says whether a loop is looking.
-        target: the object; what is set goes there in any case.
+        target: the object.
         visible: names of the attributes that a loop may see.
     """
 
     __slots__ = ("_seal", "_target", "_visible")
+    MOVES: ClassVar[frozenset[str]] = frozenset()
+    """Names of the attributes that a loop may set."""
 
     def __init__(self, seal: Seal, target: object, *visible: str) -> None:
         for name, value in zip(Sealed.__slots__, (seal, target, visible), strict=True):
@@ -131,6 +138,8 @@ class Sealed:
         return value if what in self._seal.visible else self._seal.shown(what, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if self._seal.closed and name not in self.MOVES:
+            self._seal.breaks(f"{type(self._target).__name__}.{name}")
         setattr(self._target, name, value)
 
 

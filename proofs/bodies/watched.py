@@ -95,7 +95,7 @@ class Seen:
     fair: bool = True
     """Every victim was the last admitted; under priority scheduling, the least urgent."""
     begun: dict[str, Any] = field(default_factory=dict)
-    """The engine's own fields as it began; only what ``in_flight`` holds is to change."""
+    """Its fields and its scheduler's as it began; only what the queues among them hold changes."""
     turns: int = 0
     """Of all requests in all passes."""
 
@@ -141,7 +141,12 @@ class WatchedEngine(Engine):
         self.scheduler = Sealed.of(self.seal, scheduler, "schedule")
         for name, wrap in self._wraps().items():
             setattr(scheduler, name, wrap(getattr(scheduler, name)))
-        self.seen.begun = dict(vars(self))
+        self.seen.begun = self.own_fields()
+
+    def own_fields(self) -> dict[str, Any]:
+        """The fields of the engine and of its scheduler."""
+        scheduler = vars(unsealed(self.scheduler)).items()
+        return vars(self) | {f"scheduler.{name}": value for name, value in scheduler}
 
     def _wraps(self) -> dict[str, Callable[[Any], Any]]:
         """What is put around methods of the scheduler."""

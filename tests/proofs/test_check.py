@@ -13,7 +13,7 @@ from proofs.campaign import Outcome
 from proofs.check import Task, check
 from proofs.commands.table import markdown
 from proofs.induction import Cache
-from proofs.known import BROKEN
+from proofs.known import ALIKE, BROKEN
 from proofs.replay import replay
 from proofs.report.run import Report
 from proofs.report.verdicts_text import policy_cells, summary
@@ -88,10 +88,23 @@ def test_no_time_left_is_undecided_not_proved(mode: str) -> None:
 
 
 def test_a_known_bug_that_hides_behind_another_is_missed() -> None:
-    unclipped = replace(POLICIES["53812"], when_clipped=DROP)  # without the bug of #54392
-    task = Task(unclipped, ASYNC, frozenset({"rows-match-drafts"}))
+    unclipped = replace(POLICIES["50342"], when_clipped=DROP)  # without the bug of #54392
+    task = Task(unclipped, ASYNC, frozenset({"placeholder-accounting"}))
     (obligation,) = check(task, Cache())
     assert (obligation.verdict, obligation.lost) == (VIOLATED, ("mamba",))
-    outcome = Outcome("53812", (obligation,), 0.0)
+    outcome = Outcome("50342", (obligation,), 0.0)
     assert outcome.verdict == VIOLATED
     assert "also with mamba" in summary(Report(outcome))
+
+
+def test_a_policy_that_lost_its_own_change_is_missed() -> None:
+    drops = replace(POLICIES["54102"], when_clipped=DROP)  # as #53962 does
+    (obligation,) = check(Task(drops, ASYNC, frozenset({"uniform-decode"})), Cache())
+    assert (obligation.verdict, obligation.lost) == (VIOLATED, ("a decision other than 53962's",))
+    assert not obligation.as_expected
+
+
+def test_policies_with_the_same_row_are_told_apart() -> None:
+    rows = list(BROKEN.values())
+    alike = {name for name, row in BROKEN.items() if rows.count(row) > 1}
+    assert alike == ALIKE.keys() | {other for other, _ in ALIKE.values()}

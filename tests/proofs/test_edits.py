@@ -20,7 +20,9 @@ from model import output
 from model.engine import Engine
 from model.kv_cache import KVCacheManager
 from model.policies import RECOMMENDED
+from model.request import Request
 from model.scheduler import Scheduler
+from model.step import Step
 from proofs.clauses import SERVES
 from proofs.induction import explore_body
 from proofs.symbolic import Limits
@@ -110,6 +112,11 @@ EDITS = {
         "request.status = RequestStatus.WAITING_FOR_REMOTE_KVS\n    if not self",
         *("waiting-pass", "request.status is left alone"),
     ),
+    "a load asked about twice": (
+        *(Scheduler, "try_waiting", "self.finish_load(request)"),
+        "if self.environment.load_finished(request):\n            self.finish_load(request)",
+        *("waiting-pass", "nobody-is-asked-twice"),
+    ),
     "a load called done while it runs": (
         *(Scheduler, "try_waiting", "if not self.environment.load_finished(request):"),
         "done = self.environment.load_finished(request)\n        self.finish_load(request)\n"
@@ -154,6 +161,32 @@ EDITS = {
         "self.num_waiting_for_streaming_input = 0\n    self.skipped = set()",
         *("arrival", "the bodies know nothing of Scheduler.skipped"),
     ),
+    "another scheduler for large batches": (
+        *(Engine, "__init__", "Scheduler(config,"),
+        "(type('Large', (Scheduler,), {}) if bool(config.max_num_seqs > 9) else Scheduler)(config,",
+        *("arrival", "the bodies know nothing of Large"),
+    ),
+    "another step for large batches": (
+        *(Scheduler, "begin_step", "return Step("),
+        "return (type('Large', (Step,), {}) if bool(self.config.max_num_seqs > 256) else Step)(",
+        *("arrival", "the bodies know nothing of Large"),
+    ),
+    "other shares for large chunks": (
+        *(Step, "output", "Scheduled("),
+        "(type('Large', (Scheduled,), {}) if bool(rows > 4096) else Scheduled)(",
+        *("running-pass", "the bodies know nothing of Large"),
+    ),
+    "a step that forgets victims": (
+        *(Scheduler, "begin_step", "token_budget="),
+        "preempted_reqs=__import__('collections').deque(maxlen=64) "
+        "if bool(self.config.max_num_seqs > 256) else [], token_budget=",
+        *("first-decision", "a-step-begins-empty"),
+    ),
+    "long prompts that begin as resumed": (
+        *(Request, "__init__", "self.num_preemptions = 0"),
+        "self.num_preemptions = int(bool(num_prompt_tokens > 5000))",
+        *("arrival", "a-request-begins-as-new"),
+    ),
     "a loop that counts": (
         *(Scheduler, "schedule_waiting", "index < len(queue)"),
         "index < min(len(queue), 2500)",
@@ -163,6 +196,44 @@ EDITS = {
         *(Engine, "_record_step", "if self.config.async_scheduling:"),
         "if not self.config.async_scheduling:",
         *("engine-runs", "what a step leaves is recorded"),
+    ),
+    "a victim that keeps its rows": (
+        *(Step, "retract", "self.num_scheduled_tokens.pop(request, None)"),
+        "(self.num_scheduled_tokens.get if bool(request.num_preemptions > 9) else "
+        "self.num_scheduled_tokens.pop)(request, None)",
+        *("preemption", "rows-are-of-whom-was-told"),
+    ),
+    "a row for who is passed over": (
+        *(Scheduler, "try_running", "if surely_ends_in_flight(request):"),
+        "if surely_ends_in_flight(request):\n"
+        "        if request.num_prompt_tokens > 5000:\n"
+        "            step.num_scheduled_tokens[request] = 1",
+        *("running-pass", "rows-are-of-whom-was-told"),
+    ),
+    "an admitted request told as preempted": (
+        *(Scheduler, "try_waiting", "request.status = RequestStatus.RUNNING"),
+        "request.status = RequestStatus.RUNNING\n"
+        "    if request.num_preemptions > 9:\n"
+        "        step.preempted_reqs.append(request)",
+        *("waiting-pass", "victims-are-told"),
+    ),
+    "rows that change once they are counted": (
+        *(Scheduler, "update_after_schedule", "request.num_in_flight_tokens += rows"),
+        "request.num_in_flight_tokens += rows\n"
+        "    if request.num_prompt_tokens > 5000:\n"
+        "        step.num_scheduled_tokens[request] = rows + 1",
+        *("running-pass", "step.num_scheduled_tokens is left alone"),
+    ),
+    "whoever waits resumed seen as more urgent": (
+        *(Scheduler, "_enqueue", "key=urgency)"),
+        "key=lambda r: (r.priority - int(r.status is RequestStatus.PREEMPTED), r.arrival_time))",
+        *("places", "a-request-takes-its-place"),
+    ),
+    "a block lost on the way into a queue": (
+        *(Scheduler, "_enqueue", "if self.config"),
+        "self.kv_cache_manager.num_free_blocks -= int(bool(request.num_preemptions > 9))\n"
+        "    if self.config",
+        *("places", "pool.num_free_blocks is left alone"),
     ),
     "waiting for a load nobody started": (
         *(Scheduler, "try_waiting", "if load_kv_async:"),

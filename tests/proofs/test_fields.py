@@ -115,7 +115,6 @@ FIXED = (
     Fixed(ENGINE, "Engine.made_for", {0, 1}, "what it was made for, which is what is asked"),
     Fixed(ENGINE, "Engine.as_given", {True}, "what it was made of, which is what is asked"),
     Fixed(ENGINE, "Engine.begins_empty", {True}, "what it was made with, which is what is asked"),
-    Fixed(ENGINE, "Engine.strange", {frozenset()}, "fields nobody knows, which is what is asked"),
     Fixed(ENGINE, "Engine.told", {NOTHING}, "what was recorded: nothing yet"),
     Fixed(
         frozenset({"output"}),

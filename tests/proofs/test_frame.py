@@ -12,12 +12,14 @@ from model.request import Request
 from model.scheduler import Scheduler
 from model.step import Step
 from proofs.bodies import run_body
+from proofs.bodies.aftermath import CONTAINERS
 from proofs.clauses import SERVES
+from proofs.crowds import Crowd, Ledger, Marks
 from proofs.frame import Frame
 from proofs.harness import Harness
 from proofs.induction import Cache, explore
 from proofs.surroundings import WatchedScheduler
-from proofs.symbolic import Exploration, Limits, Refuted
+from proofs.symbolic import Context, Exploration, Limits, Refuted
 from proofs.verdict import ASYNC
 
 
@@ -39,6 +41,27 @@ def test_every_slot_and_attribute_is_watched() -> None:
     ]
     assert frame.before("step.threshold") == 7
     assert "request.extra" not in dict(frame.kept(("request.extra",)))
+
+
+def test_what_a_container_holds_is_watched_even_if_it_does_not_tell() -> None:
+    def run(context: Context) -> None:
+        step = Step(1, 2, 3, num_scheduled_tokens=Ledger(context), padded=Marks(context))
+        first, other = Request("r", 3, 4), Request("other", 3, 4)
+        step.num_draft_tokens[other] = rows = context.int("rows")
+        step.preempted_reqs = Crowd(context, [first])
+        frame = Frame(step=step)
+        assert frame.held("step.preempted_reqs") == {0: first}
+        step.num_draft_tokens[other] = rows + 0
+        assert all(bool(kept) for _, kept in frame.kept(()))
+        step.num_scheduled_tokens[first] = 1
+        step.num_draft_tokens[other] = rows + 1
+        step.padded.add(first)
+        step.preempted_reqs.append(first)
+        names = {name for name, kept in frame.kept(()) if not bool(kept)}
+        assert names == set(CONTAINERS)
+
+    with Exploration(run) as paths:
+        assert [path.error for path in paths] == [None]
 
 
 def refuted(body: str) -> set[str]:

@@ -112,9 +112,9 @@ SEEN_OF_A_STEP = ("index", "num_scheduled_tokens", "preempted_reqs")
             VICTIM,
         ),
         # What no loop has a business with.
-        (LOOP, ENQUEUED, f"{ENQUEUED}; request.num_computed_tokens = 0", ELSE),
-        (LOOP, RUNS, f"{RUNS}; request.num_output_tokens = 0", ELSE),
-        (LOOP, RUNS, f"{RUNS}; request.priority = 0", ELSE),
+        (LOOP, ENQUEUED, f"{ENQUEUED}; request.num_computed_tokens = 0", SEES),
+        (LOOP, RUNS, f"{RUNS}; request.num_output_tokens = 0", SEES),
+        (LOOP, RUNS, f"{RUNS}; request.priority = 0", SEES),
         (
             "schedule_running",
             "self.try_running(step, request)",
@@ -260,6 +260,12 @@ def test_urgency_without_the_sign_of_the_priority_is_noticed(
             SEES,
         ),
         ("step", "popleft", "pop", ONCE),
+        (
+            "_record_step",
+            "self._record_pool()",
+            "self.scheduler.num_waiting_for_streaming_input = 1",
+            "an engine remembers nothing but the steps in flight",
+        ),
         ("step", "(self.max_in_flight if", "(self.max_in_flight + 1 if", FEW),
         (
             "__init__",
@@ -284,10 +290,11 @@ def test_a_broken_engine_is_noticed(
         "self.config.num_spec_tokens > 7",
         "bool(self.scheduler.running)",
         "self.environment.draft(None)",
+        "self.scheduler.num_waiting_for_streaming_input = 0",
     ],
 )
 @pytest.mark.parametrize("loop", ["step", "book"])
-def test_an_engine_that_looks_into_what_it_hands_on_is_noticed(
+def test_an_engine_that_lays_hands_on_what_it_hands_on_is_noticed(
     looks: str, loop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = {"step": "if output.scheduled:", "book": "for share in"}[loop]
