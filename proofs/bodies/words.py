@@ -1,4 +1,4 @@
-"""The words of a loop: what it may read, change and call.  None of them is a number it could know."""
+"""The words of a loop: what it may read, change and call.  None is a number it could know."""
 
 from __future__ import annotations
 
