@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import EnumMeta
 from types import FunctionType
 from typing import Any
@@ -21,6 +21,8 @@ from proofs.bodies.numbers import Told, counters, is_stored, sums, told
 from proofs.bodies.words import ASKED, CALLED, CHANGES, COUNTS_A_QUEUE, PICKS, QUEUES, READ
 
 ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+MOST = 30
+"""Parts of a function, a call or a row."""
 IDENTITY = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
@@ -50,6 +52,7 @@ class Plain:
         for wrapper in map(ast.unparse, definition.decorator_list):
             if wrapper != "property":
                 self._tell(definition, f"is wrapped by {wrapper}")
+        self._few_of(definition, [node for node in every if isinstance(node, ast.stmt)])
         self._block(definition.body)
 
     def _tell(self, node: ast.AST, what: str = "") -> None:
@@ -127,8 +130,9 @@ class Plain:
             case ast.Attribute(value=owner, attr=name) if name in READ:
                 self._value(owner)
             case ast.BoolOp(values=parts) | ast.Tuple(elts=parts):
+                self._few_of(node, parts)
                 self._values(parts)
-            case ast.UnaryOp(op=ast.Not(), operand=part) | ast.Starred(value=part):
+            case ast.UnaryOp(op=ast.Not(), operand=part):
                 self._value(part)
             case ast.IfExp(test=test, body=one, orelse=other):
                 self._values([test, one, other])
@@ -152,6 +156,11 @@ class Plain:
                 self._call(node)
             case _:
                 self._tell(node)
+
+    def _few_of(self, node: ast.AST, parts: Sequence[ast.AST]) -> None:
+        """Parts that are written one by one are fewer than the scripts have requests."""
+        if len(parts) > MOST:
+            self._tell(node, f"has {len(parts)} parts")
 
     def _values(self, nodes: Iterable[ast.expr]) -> None:
         for node in nodes:
@@ -237,6 +246,7 @@ class Plain:
 
     def _call(self, node: ast.Call) -> None:
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        self._few_of(node, arguments)
         match node:
             case ast.Call(func=ast.Name(id=name), args=[queue, *_]) if name in COUNTS_A_QUEUE:
                 self._helper(node, name)
@@ -257,7 +267,8 @@ class Plain:
                 self._value(owner)
             case _:
                 self._tell(node)
-        self._values(arguments)
+        for each in arguments:
+            self._value(each.value if isinstance(each, ast.Starred) else each)
 
     def _helper(self, node: ast.Call, name: str) -> None:
         held = self.known.get(name, getattr(builtins, name, None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,20 @@ EDITS: tuple[tuple[type, str, str, str, str], ...] = (
         "request.num_spec_tokens += 1\n        victim = self",
         "request.num_spec_tokens",
     ),
+    (
+        *(Scheduler, "try_running", "if rows == 0:"),
+        "if make_room(self):\n        pass\n    if rows == 0:",
+        "a turn finds taken as another left it",
+    ),
     # Turns that are written one after the other.
+    (
+        *(Scheduler, "add_request", "self._enqueue(self.waiting, request)"),
+        "\n    ".join(["self._enqueue(self.waiting, request)"] * 31),
+        "has 33 parts",
+    ),
+    (Engine, "book", "output.scheduled", "(output,) * 512", "(output,) * 512"),
+    (Scheduler, "finish", "self.running, ", "self.running, " * 31, "(self.running, self.running"),
+    (Step, "output", "tuple(shares)", f"tuple(shares, {'rows, ' * 31})", "has 32 parts"),
     (
         *(Scheduler, WAITING, "outcome = self.try_waiting(step, request)"),
         "outcome = self.try_waiting(step, request) or self.try_waiting(step, request)",
@@ -106,11 +120,25 @@ EDITS: tuple[tuple[type, str, str, str, str], ...] = (
 )
 
 
+ROOM = """
+def make_room(scheduler):
+    taken = 0
+    while scheduler.preempt():
+        taken += 1
+        if taken > 200:
+            return False
+    return True
+"""
+"""A loop of a function that only a body calls, which would never see so many turns."""
+
+
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit[-1])
 def test_a_loop_that_could_count_does_not_fit(
     edit: tuple[type, str, str, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner, name, old, new, why = edit
+    monkeypatch.setattr(model.scheduler, "make_room", None, raising=False)
+    exec(compiled(ROOM, "make_room"), vars(model.scheduler))
     monkeypatch.setattr(owner, name, edited(vars(owner)[name], old, new))
     told = unfit()
     assert any(why in each for each in told), told
@@ -163,6 +191,14 @@ def test_a_scheduler_that_is_made_otherwise_does_not_fit(
         held = staticmethod(Scheduler.finish)
     monkeypatch.setattr(Scheduler, "finish", held)
     assert any("Scheduler.finish" in each for each in unfit())
+
+
+def test_another_scheduler_for_some_does_not_fit() -> None:
+    other = type("LargeScheduler", (Scheduler,), {"__module__": "model.engine"})
+    assert "LargeScheduler is another Scheduler" in unfit()
+    del other
+    gc.collect()
+    assert not unfit()
 
 
 def test_what_runs_is_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
