@@ -16,7 +16,8 @@ from proofs.bodies import BODIES, FEATURES, run_body
 from proofs.clauses import SERVES
 from proofs.goal import Goal
 from proofs.harness import Harness
-from proofs.memory import Memory, asks_outside, changed, memory
+from proofs.memory import Memory, changed, memory
+from proofs.outside import asks_outside
 from proofs.symbolic import Answer, Exploration, Ground, Grounds, Limits, Path, Proved, Refuted
 from proofs.verdict import ASYNC, Statistics
 from spec.config import Config

@@ -1,20 +1,17 @@
-"""What the model knows besides the objects it is handed: nothing that changes or is outside.
+"""What the model knows besides the objects it is handed: nothing that changes.
 
 A body starts from an arbitrary state of requests, step and scheduler.  What a module, a class, a
 default argument, a closure or a cache of the model holds is not part of that state, so if a run
-changes it, what the next run does was not proved; nor was what it does with the time of day.
+changes it, what the next run does was not proved.
 """
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from enum import Enum
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -26,14 +23,16 @@ _LANGUAGE = frozenset({"typing", "types", "operator", "abc", "_abc", "dataclasse
 """Where objects come from that hold nothing of the model's."""
 MODEL = ("model", "spec")
 """The packages whose code is under proof."""
-PURE = frozenset(
-    {"__future__", "bisect", "collections", "dataclasses", "enum", "functools", "heapq"}
-    | {"itertools", "math", "operator", "typing", *MODEL}
-)
-"""Modules whose functions answer from their arguments alone."""
-IMPURE = frozenset({"__import__", "open", "input", "eval", "exec", "globals", "breakpoint"})
-APART = ("model.runner", "model.contracts")
+APART = ("model.runner", "model.contracts", "model.dp", "model.loads")
 """Beginnings of the names of modules that no scheduler runs."""
+
+
+OF_A_MODULE = frozenset(
+    {"__builtins__", "__cached__", "__doc__", "__file__", "__loader__", "__name__", "__package__"}
+    | {"__path__", "__spec__", "__annotations__", "__conditional_annotations__"}
+)
+OF_A_CLASS = frozenset({"__dict__", "__weakref__", "__annotations_cache__"})
+"""What Python keeps for itself."""
 
 
 class Unseen:
@@ -42,11 +41,12 @@ class Unseen:
 
 def memory(*packages: str) -> Memory:
     """Everything the modules of some packages hold, by name; whatever it is, with all in it."""
+    seen: set[int] = set()
     return {
-        f"{module.__name__}.{name}": tuple(_held(value, set()))
-        for module in _modules(packages or MODEL)
+        f"{module.__name__}.{name}": tuple(_shallow(value) or _held(value, seen))
+        for module in modules(packages or MODEL)
         for name, value in list(vars(module).items())
-        if not name.startswith("__") and not _is_imported(value, module)
+        if name not in OF_A_MODULE and not _is_imported(value, module)
     }
 
 
@@ -56,19 +56,8 @@ def changed(before: Memory, after: Memory) -> list[str]:
     return [name for name in names if not _same(before.get(name), after.get(name))]
 
 
-def asks_outside(*packages: str) -> list[str]:
-    """What the modules of some packages use that does not answer from its arguments."""
-    modules = _modules(packages or MODEL)
-    files = [(m.__name__, m.__file__) for m in modules if getattr(m, "__file__", None)]
-    return [
-        f"{name} uses {used}"
-        for name, file in files
-        if file is not None
-        for used in _impure(file, Path(file).stat().st_mtime_ns)
-    ]
-
-
-def _modules(packages: Sequence[str]) -> list[ModuleType]:
+def modules(packages: Sequence[str]) -> list[ModuleType]:
+    """The modules of some packages that a scheduler may run."""
     return [
         module
         for name, module in sorted(sys.modules.items())
@@ -77,41 +66,39 @@ def _modules(packages: Sequence[str]) -> list[ModuleType]:
 
 
 def _is_imported(value: object, module: ModuleType) -> bool:
-    """Whether it is another module's, which is asked itself."""
+    """Whether it is another module's of the model, which is asked itself."""
     if isinstance(value, ModuleType):
-        return True
+        return value.__name__.partition(".")[0] in MODEL
     named = isinstance(value, (type, FunctionType))
-    return named and getattr(value, "__module__", "") != module.__name__
+    home = getattr(value, "__module__", "")
+    return named and home != module.__name__ and home.partition(".")[0] in MODEL
 
 
-@cache
-def _impure(file: str, at: int) -> tuple[str, ...]:
-    """``at``: when the file was changed last."""
-    found: dict[str, None] = {}
-    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
-        names: Iterable[str] = ()
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module or "model"]
-        elif isinstance(node, ast.Name) and node.id in IMPURE:
-            found[node.id] = None
-        found |= {name: None for name in names if name.partition(".")[0] not in PURE}
-    return tuple(found)
+def _shallow(value: object) -> list[object]:
+    """A class of the language, and what hangs on it."""
+    return [value, *vars(value).values()] if _is_of_python(value) else []
+
+
+def _is_of_python(value: object) -> bool:
+    return isinstance(value, type) and value.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 def _held(value: Any, seen: set[int]) -> Iterator[Any]:
-    """The value and all that is in it, in order."""
-    yield value
-    if isinstance(value, (*_NUMBERS, Enum)) or id(value) in seen:
-        return
-    seen.add(id(value))
-    for part in _parts(value):
-        yield from _held(part, seen)
+    """The value and all that is in it, in some order; what was seen before is not looked into."""
+    left = [value]
+    while left:
+        value = left.pop()
+        yield value
+        if type(value) in _NUMBERS or id(value) in seen or _is_of_python(value):
+            continue
+        seen.add(id(value))
+        left += _parts(value)
 
 
 def _parts(value: Any) -> Iterator[Any]:
     kind = type(value)
+    if isinstance(value, (dict, *_CONTAINERS)):
+        yield from _attributes(value)
     if isinstance(value, dict):
         yield from value
         yield from value.values()
@@ -119,9 +106,9 @@ def _parts(value: Any) -> Iterator[Any]:
         yield from value
     elif isinstance(value, type):
         own = vars(value).items()
-        yield from (held for name, held in list(own) if not name.startswith(("__", "_abc")))
+        yield from (held for name, held in list(own) if name not in OF_A_CLASS)
     elif isinstance(value, FunctionType):
-        held = value.__defaults__, value.__kwdefaults__, value.__dict__
+        held = value.__defaults__, value.__kwdefaults__, value.__dict__, value.__annotations__
         yield from filter(None, held)
         for cell in value.__closure__ or ():
             with suppress(ValueError):  # it is empty
@@ -140,11 +127,15 @@ def _parts(value: Any) -> Iterator[Any]:
     elif not hasattr(value, "__next__") and (
         hasattr(value, "__dict__") or hasattr(kind, "__slots__")
     ):
-        yield from getattr(value, "__dict__", {}).values()
-        slots = (getattr(base, "__slots__", ()) for base in kind.__mro__)
-        yield from (getattr(value, name, None) for names in slots for name in names)
+        yield from _attributes(value)
     elif kind.__name__ not in ("member_descriptor", "getset_descriptor", "wrapper_descriptor"):
         yield Unseen()
+
+
+def _attributes(value: Any) -> Iterator[Any]:
+    yield from getattr(value, "__dict__", {}).values()
+    slots = (vars(base).get("__slots__", ()) for base in type(value).__mro__)
+    yield from (getattr(value, name, None) for names in slots for name in names)
 
 
 def _same(one: tuple[Any, ...] | None, other: tuple[Any, ...] | None) -> bool:

@@ -100,7 +100,12 @@ class ProvedEngine(Engine):
 
 
 class ArbitraryWorld:
-    """The environment with every answer free, under the named assumptions."""
+    """The environment with every answer free, under the named assumptions.
+
+    Nothing else can be kept in it: the model's code would find it again.
+    """
+
+    __slots__ = ("harness",)
 
     def __init__(self, harness: Harness) -> None:
         self.harness = harness

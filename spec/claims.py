@@ -7,9 +7,9 @@ sentence ``31 + 2 + 1 = 34 > 33 = max_model_len``: there is no second text that 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from operator import eq, ge, gt, le, lt
 
 from spec.logic import any_of, implies, not_, total
 
@@ -17,11 +17,11 @@ Terms = Mapping[str, int]
 """Named summands, in the order they are printed.  A name is the field's own (vLLM's)."""
 
 RELATIONS: dict[str, Callable[[int, int], bool]] = {
-    "<=": operator.le,
-    "<": operator.lt,
-    ">=": operator.ge,
-    ">": operator.gt,
-    "==": operator.eq,
+    "<=": le,
+    "<": lt,
+    ">=": ge,
+    ">": gt,
+    "==": eq,
 }
 NEGATED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!="}
 

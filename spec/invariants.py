@@ -64,13 +64,13 @@ class Invariant:
 
 
 def _entry(
-    id: str, statement: str, why: str, sources: str, *claims: Callable[[Any], Claim]
+    own_id: str, statement: str, why: str, sources: str, *claims: Callable[[Any], Claim]
 ) -> tuple[Invariant, ...]:
     """Catalogue rows of one id: one per clause, each about the record type it is annotated with."""
     records = {record.__name__: record for record in RECORDS}
     return tuple(
         Invariant(
-            id,
+            own_id,
             statement,
             why,
             tuple(sources.split(", ")),

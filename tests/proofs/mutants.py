@@ -27,6 +27,7 @@ from typing import Any
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2])]
 
 import pytest  # noqa: E402
+from editing import compiled  # noqa: E402
 from mutation import ROOT, SWAPPED, SWAPPED_CALLS, Mutant, mutants  # noqa: E402
 
 from model.policies import POLICIES, RECOMMENDED  # noqa: E402
@@ -124,7 +125,7 @@ def fate(
         for part in mutant.function.split(".")[1:]:
             original = vars(original)[part]
         mutated = dict(vars(import_module(mutant.module)))
-        exec(compile(mutant.source, mutant.module, "exec"), mutated)
+        exec(compiled(mutant.source, mutant.name), mutated)
         changed = mutated[mutant.function.split(".")[0]]
         for part in mutant.function.split(".")[1:]:
             changed = vars(changed)[part]

@@ -190,7 +190,10 @@ EDITS = {
     "a loop that counts": (
         *(Scheduler, "schedule_waiting", "index < len(queue)"),
         "index < min(len(queue), 2500)",
-        *("whole-passes", "a loop names no number but 0 and 1"),
+        *(
+            "whole-passes",
+            "a loop is the same for many as for few: Scheduler.schedule_waiting, line",
+        ),
     ),
     "states that are not recorded": (
         *(Engine, "_record_step", "if self.config.async_scheduling:"),
