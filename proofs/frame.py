@@ -74,13 +74,19 @@ class Frame:
         return dict(self._held[field])
 
     def kept(self, moved: Collection[str]) -> Iterator[tuple[str, bool]]:
-        """``object.field`` and whether it is what it was, for all that are not said to move."""
+        """``object.field`` and whether it is what it was, for all that are not said to move.
+
+        Of a container that moves, only what it holds may: it stays the same one.
+        """
         for name, watched in self._objects.items():
             for field, value in _fields(watched):
                 full = f"{name}.{field}"
+                before = self._before.get(full)
                 if full not in moved:
                     holds = same_contents(self._held.get(full, {}), contents(value))
-                    yield full, all_of(holds, _is_same(self._before.get(full), value))
+                    yield full, all_of(holds, _is_same(before, value))
+                elif isinstance(before, (dict, list, set)):
+                    yield full, before is value
 
 
 def _fields(watched: Any) -> Iterator[tuple[str, Any]]:

@@ -220,6 +220,18 @@ EDITS = {
         "        step.preempted_reqs.append(request)",
         *("waiting-pass", "victims-are-told"),
     ),
+    "a step that forgets what others got": (
+        *(Step, "commit", "self.num_scheduled_tokens[request] = rows"),
+        "if rows > 4096:\n        self.num_scheduled_tokens = {}\n"
+        "    self.num_scheduled_tokens[request] = rows",
+        *("running-pass", "step.num_scheduled_tokens is left alone"),
+    ),
+    "a victim that has the queue for itself": (
+        *(Scheduler, "preempt", "self.waiting.insert(0, victim)"),
+        "self.waiting.insert(0, victim)\n"
+        "        self.waiting = self.waiting if bool(victim.num_preemptions < 9) else [victim]",
+        *("preemption", "scheduler.waiting is left alone"),
+    ),
     "rows that change once they are counted": (
         *(Scheduler, "update_after_schedule", "request.num_in_flight_tokens += rows"),
         "request.num_in_flight_tokens += rows\n"

@@ -59,6 +59,10 @@ def test_what_a_container_holds_is_watched_even_if_it_does_not_tell() -> None:
         step.preempted_reqs.append(first)
         names = {name for name, kept in frame.kept(()) if not bool(kept)}
         assert names == set(CONTAINERS)
+        assert all(kept for _, kept in frame.kept(CONTAINERS)), "what they hold may move"
+        step.padded, step.preempted_reqs = {first}, [first, first]
+        names = {name for name, kept in frame.kept(CONTAINERS) if not kept}
+        assert names == {"step.padded", "step.preempted_reqs"}, "which they are may not"
 
     with Exploration(run) as paths:
         assert [path.error for path in paths] == [None]
