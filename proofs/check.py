@@ -20,6 +20,7 @@ from proofs.induction import Cache, Induction, prove
 from proofs.known import ALIKE, CAUSES, expected
 from proofs.replay import NotReproduced, replay
 from proofs.search import Found, Search, search
+from proofs.small_world import LARGEST
 from proofs.symbolic import Limits
 from proofs.trace import Trace
 from proofs.verdict import PROVED, SCOPE, UNDECIDED, VIOLATED, Obligation, Statistics
@@ -33,6 +34,8 @@ WHOLE_PASSES: tuple[tuple[frozenset[str], tuple[tuple[int, int], ...]], ...] = (
 )
 """Features and depths (steps, requests) at which whole passes are played."""
 WHOLE_PASS_LENGTHS = (4,)
+DEPTH_OF_A_CAUSE = 2, 2
+"""Steps and requests within which each of several bugs in one cell has to show."""
 CRASH_RULED_OUT = ("positive-schedule", "no-reachable-assert")
 """Where these are proved no step ends the engine: nothing is assumed about the time after."""
 SEARCH_SECONDS = 60.0
@@ -126,7 +129,15 @@ def _lost(
     cost = Statistics()
     for name, causes in CAUSES.get((task.policy.name, task.mode), {}).items():
         for features in causes if name in violated else ():
-            wanted = Search(task.policy, task.mode, {name: (features,)}, task.deadline)
+            wanted = Search(
+                task.policy,
+                task.mode,
+                {name: (features,)},
+                task.deadline,
+                depths=(DEPTH_OF_A_CAUSE,),
+                lengths=(LARGEST,),
+                smallest=False,
+            )
             found = search(wanted, cache.grounds)
             cost += found.statistics
             # What time ran out for is not lost: the cell stands by the execution it has.

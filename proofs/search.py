@@ -46,6 +46,8 @@ class Search:
     lengths: tuple[int, ...] = (4, LARGEST)
     """Bounds on ``max_model_len``, in the order they are tried: it is minimized first, and a small
     one leaves few paths."""
+    smallest: bool = True
+    """Whether the smallest execution is wanted; otherwise any."""
 
     @property
     def limits(self) -> Limits:
@@ -119,7 +121,10 @@ def _up_to(run: _Run, targets: Collection[str], found: Found) -> None:
                 rank = tuple(int(evaluate(term, model)) for term in order)
                 if known is None or rank < known[0]:
                     best[invariant] = (rank, run.scenario(model))
-        found.complete &= exploration.complete
+            if not run.task.smallest and len(best) == len(targets):
+                break
+        else:
+            found.complete &= exploration.complete
         found.statistics += Statistics.of(exploration.statistics)
     found.scenarios |= {name: scenario for name, (_, scenario) in best.items()}
 

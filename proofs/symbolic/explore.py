@@ -134,6 +134,7 @@ class Exploration(Generic[T]):
         finally:
             self._statistics.wall_seconds = perf_counter() - self._started
             self._started = None
+            context.rest()
 
     def _run_once(self) -> Path[T] | None:
         """One run; ``None`` if it turned out infeasible or was cut."""

@@ -103,6 +103,11 @@ class Solver:
             solver.set(name, value)
         return solver
 
+    def rest(self) -> None:
+        """Nothing more is asked: what Z3 holds goes at once, not when somebody looks for cycles."""
+        del self._solver, self._lowering, self._backend, self._premises
+        self._frames, self._found = [], {}
+
     # -- frames ------------------------------------------------------------------------
 
     @property

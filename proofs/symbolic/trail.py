@@ -217,6 +217,11 @@ class Trail:
                 self.cut(f"{decision.where}: {outcome.reason}")
         return False
 
+    def rest(self) -> None:
+        """The exploration is over: only what its values are is still asked of it."""
+        self.solver.rest()
+        self.at = Valuation()
+
     def cut(self, reason: str) -> None:
         """Note why the exploration is not complete."""
         if reason not in self.cuts:

@@ -102,6 +102,7 @@ def fresh() -> tuple[Trail, Env]:
     context = Context(Limits())
     env: Env = {name: context.int(name) for name in NAMES}
     env["f"] = context.bool("f")
+    context.rest()  # no question to Z3 follows
     return context, env
 
 
