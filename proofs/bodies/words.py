@@ -11,16 +11,15 @@ from model.step import Scheduled, SchedulerOutput, Step
 from proofs.known_fields import KNOWN
 from spec.records import PoolState, RequestState, StepTotals
 
-KINDS = (*KNOWN, SchedulerOutput, Scheduled)
-READ = frozenset().union(*KNOWN.values(), SchedulerOutput.__slots__, Scheduled.__slots__) | {
+READ = frozenset().union(*KNOWN.values()) | {
     *("async_scheduling", "priority_scheduling"),
     *RequestStatus.__members__,
-    *(name for kind in KINDS for name, held in vars(kind).items() if isinstance(held, property)),
+    *(name for kind in KNOWN for name, held in vars(kind).items() if isinstance(held, property)),
 } - {"index"}
 """Attributes that are read and handed on."""
 ASKED = frozenset({"record", "observer", "__sym_len__"}) | {
     name
-    for kind in KINDS
+    for kind in KNOWN
     for name, held in vars(kind).items()
     if isinstance(held, FunctionType) and not name.startswith("__")
 }

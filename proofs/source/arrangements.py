@@ -16,20 +16,17 @@ def nobody(h: Harness) -> None:
     """No request: an engine steps once more to tell the runner who has ended."""
 
 
-def pair(h: Harness) -> None:
+def pair(h: Harness, anywhere: bool = True) -> None:
     """At most one running and at most one waiting request."""
     if bool(h.context.bool("a request is running")):
         h.running("R")
-    h.waiting("W")
+    h.waiting("W", anywhere)
     h.others_wait()
 
 
 def pair_in_one_queue(h: Harness) -> None:
     """``pair``, but who waits stands in the queue of those that nobody has passed over."""
-    if bool(h.context.bool("a request is running")):
-        h.running("R")
-    h.waiting("W", anywhere=False)
-    h.others_wait()
+    pair(h, anywhere=False)
 
 
 def after_running_pass(h: Harness) -> None:
@@ -92,6 +89,7 @@ def _is_served(h: Harness, request: Request) -> None:
     ):
         h.context.assume(rows <= most)
     h.context.assume(rows >= 1)
+    # Async scheduling skips who may end with what is in flight.
     last = request.num_prompt_tokens + request.max_tokens
     h.context.assume(implies(request.num_output_placeholders > 0, ahead + 2 < last))
     h.world.never_short.add(request.request_id)

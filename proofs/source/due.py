@@ -93,7 +93,6 @@ class Judged:
     def goals(self) -> list[Goal]:
         """Every claim of the catalogue about the record."""
         record, request = self.record, getattr(self.record, "request_id", "")
-        needs = {n.id: n.condition(record.config) for n in spec_world.PROGRESS_NEEDS}
         made = []
         for invariant in about(type(record)):
             if self.only not in ("", invariant.id):
@@ -101,7 +100,8 @@ class Judged:
             claim = invariant.claim(record)
             granted = {UNLESS + waiver: not_(applies) for waiver, applies in claim.waivers.items()}
             if invariant.id == "progress" and type(record) is not Booking:
-                granted |= needs
+                needs = spec_world.PROGRESS_NEEDS
+                granted |= {need.id: need.condition(record.config) for need in needs}
             name = invariant.claim.__name__
             made.append(Goal(invariant.id, name, request, claim.unless_waived, granted, claim))
         return made

@@ -20,23 +20,25 @@ DECIDED = "num_spec_tokens_to_schedule"
 
 
 def block_goals(harness: Harness, request: Request) -> list[Goal]:
-    """Who runs, loads, or waits with something computed keeps its KV blocks; and nobody asks the
-    pool for more tokens than it gets rows for: a pool that could serve it would refuse."""
+    """Who runs, loads, or waits with something computed keeps its KV blocks."""
+    name = request.request_id
+    if name not in harness.world.freed or request.status > RequestStatus.PREEMPTED:
+        return []
+    lives = request.status is RequestStatus.RUNNING or loads(request)
+    needs = ite(any_of(lives, request.num_computed_tokens > 0), 1, 0)
+    claim = Claim({"KV blocks": 0}, ">=", {"needed": needs})
+    return [plain(BLOCKS, "blocks_of_who_lives", name, claim)]
+
+
+def demand_goals(harness: Harness, request: Request) -> list[Goal]:
+    """After a step: nobody asked the pool for more tokens than it got rows for.  A pool that could
+    serve it would have refused."""
     name, world = request.request_id, harness.world
-    goals = []
-    if name in world.freed and request.status <= RequestStatus.PREEMPTED:
-        lives = request.status is RequestStatus.RUNNING or loads(request)
-        needs = ite(any_of(lives, request.num_computed_tokens > 0), 1, 0)
-        claim = Claim({"KV blocks": 0}, ">=", {"needed": needs})
-        goals.append(plain(BLOCKS, "blocks_of_who_lives", name, claim))
-    if name in world.served and request.status is RequestStatus.RUNNING:
-        claim = Claim(
-            {"tokens asked for": world.slots.get(name, 0)},
-            "<=",
-            {"num_computed_tokens": request.num_computed_tokens},
-        )
-        goals.append(plain(BLOCKS, "no_more_blocks_than_rows", name, claim))
-    return goals
+    if name not in world.served or request.status is not RequestStatus.RUNNING:
+        return []
+    asked, computed = world.slots.get(name, 0), request.num_computed_tokens
+    claim = Claim({"tokens asked for": asked}, "<=", {"num_computed_tokens": computed})
+    return [plain(BLOCKS, "no_more_blocks_than_rows", name, claim)]
 
 
 def order_goals(harness: Harness) -> list[Goal]:
@@ -63,12 +65,9 @@ def handed_on(harness: Harness, output: Any) -> None:
     fields: Iterable[tuple[str, Any]] = vars(output).items() if isinstance(output, Record) else ()
     nothing = object()
     for name, value in list(fields):
-        usual = constant_of(output, name, nothing)
-        if (
-            name != DECIDED
-            and usual is not nothing
-            and (type(value) is not type(usual) or value != usual)
-        ):
-            host = harness.loaded.host
-            line = f"{OUTPUT}.{name} | const | {usual!r} | | | why this choice is sound"
-            host.unknown_state(f"{OUTPUT}.{name}", harness.loaded.place_of(name), line)
+        usual = nothing if name == DECIDED else constant_of(output, name, nothing)
+        if usual is nothing or (type(value) is type(usual) and value == usual):
+            continue
+        host = harness.loaded.host
+        line = f"{OUTPUT}.{name} | const | {usual!r} | | | why this choice is sound"
+        host.unknown_state(f"{OUTPUT}.{name}", harness.loaded.place_of(name), line)

@@ -17,6 +17,7 @@ from proofs.source.due import Due, goals_of, judged
 from proofs.source.goals import known_goals, output_goals, victim_goals
 from proofs.source.harness import Harness
 from proofs.source.history import sequence
+from proofs.source.keeping import block_goals, demand_goals, order_goals
 from proofs.source.loads import load_goals
 from proofs.source.observe import Step
 from proofs.source.requests import Request, RequestStatus
@@ -84,10 +85,11 @@ class _Life:
         due: list[Due] = []
         if last:
             due += judged([*decisions, seen.totals()])
-            due += output_goals(h, output, seen.rows) + victim_goals(h)
+            due += output_goals(h, output, seen.rows) + victim_goals(h) + order_goals(h)
             for request in h.everyone:
                 due += known_goals(h, request) + load_goals(h, request)
                 due += resting_goals(h, request)
+                due += block_goals(h, request) + demand_goals(h, request)
             if h.is_async:
                 due += judged(seen.states())
             if not self.books:
@@ -156,8 +158,8 @@ class _Life:
                 self._propose(request, moment)
             made = booking(h, request, share.samples, came)
             due += judged([made, request_state(h, request)])
-            due += known_goals(h, request)
-        return due
+            due += known_goals(h, request) + block_goals(h, request)
+        return due + order_goals(h)
 
     def _sampled(self, share: _Share) -> int:
         if not share.samples:

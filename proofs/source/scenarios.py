@@ -32,7 +32,7 @@ from proofs.source.goals import (
     victim_goals,
 )
 from proofs.source.harness import HELD_BACK, HOLD_BACK, Harness
-from proofs.source.keeping import block_goals, handed_on, order_goals
+from proofs.source.keeping import block_goals, demand_goals, handed_on, order_goals
 from proofs.source.loads import load_goals
 from proofs.source.narrow import Narrowed
 from proofs.source.observe import Step
@@ -89,7 +89,7 @@ def _one_more_step(h: Harness) -> list[Due]:
         decision = next((d for d in decisions if d.request_id == request.request_id), None)
         due += flight_goals(h, request, seen.rows.get(request.request_id, 0))
         due += as_asked_goals(h, request) + known_goals(h, request) + load_goals(h, request)
-        due += resting_goals(h, request) + block_goals(h, request)
+        due += resting_goals(h, request) + block_goals(h, request) + demand_goals(h, request)
         in_flight = _in_flight(h, seen, request)
         due.append(clauses_of(h, request, in_flight, not h.is_async, decision))
     return due
