@@ -13,7 +13,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
+from proofs.identity import TELLS_APART, asks_identity
 from proofs.known_fields import KNOWN
 from proofs.memory import APART, MODEL, modules
 
@@ -51,32 +53,32 @@ NOT_OURS = frozenset({"config", "environment", "observer", "policy", "record", "
 
 def asks_outside(*packages: str) -> list[str]:
     """What the modules of some packages use that is not on the list."""
-    found = modules(packages or MODEL)
-    files = [(m.__name__, m.__file__) for m in found if getattr(m, "__file__", None)]
     return [
-        f"{name} uses {used}"
-        for name, file in files
-        if file is not None
-        for used in _strange(file, Path(file).stat().st_mtime_ns, name.partition(".")[0])
+        f"{module.__name__} uses {used}"
+        for module in modules(packages or MODEL)
+        if getattr(module, "__file__", None)
+        for used in _asked(module, Path(str(module.__file__)).stat().st_mtime_ns)
     ]
 
 
 @cache
-def _strange(file: str, at: int, package: str) -> tuple[str, ...]:
-    """``at``: when the file was changed last."""
-    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    by_spec = package == "spec"
+def _asked(module: ModuleType, at: int) -> tuple[str, ...]:
+    """``at``: when its file was changed last."""
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    found = [*_strange(tree, by_spec=module.__name__.partition(".")[0] == "spec")]
+    if module.__name__ != TELLS_APART:
+        found += asks_identity(tree, vars(module))
+    return tuple(dict.fromkeys(found))
+
+
+def _strange(tree: ast.Module, by_spec: bool) -> Iterator[str]:
     named = NAMED | NAMED_BY_SPEC if by_spec else NAMED
     read = HOOKS | READ_BY_SPEC if by_spec else HOOKS
     fine = {id(part) for node in ast.walk(tree) for part in _as_text(node, by_spec)}
     known = {name for node in tree.body for name in _global_names(node)}
-    found = dict.fromkeys(
-        used
-        for node in ast.walk(tree)
-        if id(node) not in fine
-        for used in (*_imported(node), *_named(node, named, read), *_set(node, known))
-    )
-    return tuple(found)
+    for node in ast.walk(tree):
+        if id(node) not in fine:
+            yield from (*_imported(node), *_named(node, named, read), *_set(node, known))
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
