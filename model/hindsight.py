@@ -61,7 +61,7 @@ def withdraw(records: list[Any], scheduled: Collection[str]) -> None:
                 must_wait=True,
             )
         elif isinstance(record, Decision):
-            records[position] = replace(record, prefill_withdrawn=prefill)
+            records[position] = replace(record, prefill_withdrawn=prefill, rows_withdrawn=True)
 
 
 def recount(config: Config, records: list[Any]) -> None:

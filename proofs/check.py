@@ -38,8 +38,6 @@ DEPTH_OF_A_CAUSE = 2, 2
 """Steps and requests within which each of several bugs in one cell has to show."""
 CRASH_RULED_OUT = ("positive-schedule", "no-reachable-assert")
 """Where these are proved no step ends the engine: nothing is assumed about the time after."""
-SEARCH_SECONDS = 60.0
-"""How long one policy's unproved promises are searched for; what is not found then is undecided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +108,10 @@ def _executions(
     traces: dict[str, Trace] = {}
     cost = Statistics()
     everywhere = (frozenset[str](), *(frozenset({name}) for name in FEATURES))
-    deadline = min(task.deadline, time() + SEARCH_SECONDS)
     likely = {name: tuple(induction.corners.get(name, everywhere[:1])) for name in targets}
     for corners in (likely, dict.fromkeys(targets, everywhere)):
         missing = {name: sets for name, sets in corners.items() if name not in traces}
-        found = search(Search(task.policy, task.mode, missing, deadline), cache.grounds)
+        found = search(Search(task.policy, task.mode, missing, task.deadline), cache.grounds)
         cost += found.statistics
         traces |= dict(_replayed(found))
     return traces, cost

@@ -21,7 +21,7 @@ from proofs.symbolic import Context
 from proofs.watching import Watching
 from spec import assumptions as world
 from spec.invariants import about
-from spec.logic import all_of, implies, ite, not_, size
+from spec.logic import all_of, implies, ite, min, not_, size
 from spec.promises import placeholders_not_emitted
 from spec.records import SCHEDULED, Decision, PoolState, RequestState
 
@@ -50,6 +50,8 @@ class Harness(Watching):
         """Whether the connector offered to load KV for the request in the background."""
         self.never_loaded: bool = True
         """Whether no KV was loaded for the request while it waited: it holds no block then."""
+        self.budget_left: int
+        """Rows that one request can get as the step begins, tokens."""
         self.decided = 0
         """Decisions observed on this path."""
         self.told: Decision
@@ -182,6 +184,7 @@ class Harness(Watching):
         has_prefill = self.truth("rank_has_prefill")
         so_far = StepSoFar(step, new("num_scheduled_reqs", 0), has_prefill, slots_taken)
         self.suppose(step_clauses(self.config, so_far))
+        self.budget_left = min(step.token_budget, step.input_budget - self.config.draft_slots)
         stays = has_prefill & not_(self.prefill_withdrawn)
         self.context.assume(implies(stays, self.group_has_prefill))
         return so_far
@@ -227,6 +230,7 @@ class Harness(Watching):
         return replace(
             record,
             is_loading=loads,
+            budget_left=self.budget_left,  # before anything was taken back from a victim
             group_has_prefill=self.group_has_prefill,
             prefill_withdrawn=self.prefill_withdrawn,
         )

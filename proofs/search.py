@@ -20,7 +20,16 @@ from model.request import Request
 from proofs.play import Play, Promise
 from proofs.scenario import Arrival, RecordingWorld, Scenario
 from proofs.small_world import LARGEST, Features, SmallWorld, small_config
-from proofs.symbolic import Context, Exploration, Grounds, Limits, Path, Refuted, evaluate
+from proofs.symbolic import (
+    Context,
+    Exploration,
+    Grounds,
+    Limits,
+    Path,
+    Refuted,
+    Unsupported,
+    evaluate,
+)
 from proofs.verdict import Statistics
 from spec import assumptions as world
 from spec.config import Config
@@ -40,6 +49,8 @@ class Search:
     """Invariant id whose violation is wanted → the feature sets to look under."""
     deadline: float = inf
     """Wall-clock time (``time.time()``) after which nothing more is explored."""
+    paths: int = 6_000
+    """How many paths are explored in all; what is not found then is not known to be anywhere."""
     depths: tuple[tuple[int, int], ...] = DEPTHS
     without: frozenset[str] = frozenset()
     """Ids of assumptions not to make and waivers not to grant (``proofs.necessity``)."""
@@ -49,10 +60,9 @@ class Search:
     smallest: bool = True
     """Whether the smallest execution is wanted; otherwise any."""
 
-    @property
-    def limits(self) -> Limits:
-        """What is left of the time, for the next exploration."""
-        return Limits(seconds=max(self.deadline - time(), 0.0))
+    def limits(self, explored: int) -> Limits:
+        """What is left of time and paths, for the next exploration."""
+        return Limits(paths=max(self.paths - explored, 0), seconds=max(self.deadline - time(), 0.0))
 
 
 @dataclass(slots=True)
@@ -103,12 +113,18 @@ def _up_to(run: _Run, targets: Collection[str], found: Found) -> None:
     """The smallest breach of each target among the executions of one depth and length."""
     best: dict[str, tuple[tuple[int, ...], Scenario]] = {}
     ground = found.grounds["executions", run.task.mode]
-    with Exploration(run.play, run.task.limits, ground) as exploration:
+    limits = run.task.limits(found.statistics.paths)
+    with Exploration(run.play, limits, ground) as exploration:
         for path in exploration:
             if path.unsupported:
                 found.complete = False
                 continue
-            for invariant, broken in run.breaches(path, targets):
+            try:
+                broken_here = list(run.breaches(path, targets))
+            except Unsupported:  # a promise has no meaning on what was recorded here
+                found.complete = False
+                continue
+            for invariant, broken in broken_here:
                 order = run.order()
                 known = best.get(invariant)
                 if known is not None:

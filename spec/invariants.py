@@ -14,6 +14,8 @@ from spec.promises import (
     blocks_end_chunks,
     blocks_given_back,
     blocks_not_overdrawn,
+    blocks_not_passed,
+    blocks_not_past_the_last,
     drafts_need_rows,
     length_capped_ends,
     length_capped_fits,
@@ -34,6 +36,7 @@ from spec.promises import (
     progress_keeps,
     progress_no_block,
     progress_no_overtaking,
+    progress_rows,
     progress_step,
     progress_stops,
     request_conservation,
@@ -133,6 +136,7 @@ CATALOGUE: tuple[Invariant, ...] = (
         "Refusing to schedule a request unpadded starved it and everything queued behind it.",
         "#53962, #50342",
         progress_step,
+        progress_rows,
         progress_attention,
         progress_no_block,
         progress_no_overtaking,
@@ -196,6 +200,8 @@ CATALOGUE: tuple[Invariant, ...] = (
         blocks_not_overdrawn,
         blocks_cover_rows,
         blocks_end_chunks,
+        blocks_not_passed,
+        blocks_not_past_the_last,
         blocks_given_back,
     ),
     *_entry(
@@ -218,7 +224,7 @@ IDS: tuple[str, ...] = tuple(dict.fromkeys(invariant.id for invariant in CATALOG
 
 
 _ABOUT: dict[type, tuple[Invariant, ...]] = {
-    record: tuple(entry for entry in CATALOGUE if entry.about is record) for record in RECORDS
+    record: tuple(entry for entry in CATALOGUE if entry.about == record) for record in RECORDS
 }
 
 

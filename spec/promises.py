@@ -8,6 +8,7 @@ promises make up which invariant.
 from __future__ import annotations
 
 from spec.claims import Claim
+from spec.config import Config
 from spec.logic import all_of, any_of, ite, max, min, not_
 from spec.records import (
     BLOCKED,
@@ -133,9 +134,13 @@ def within_budget_whole(d: Decision) -> Claim:
 
 def progress_step(d: Decision) -> Claim:
     """An eligible request with budget enough, or the whole budget, is scheduled."""
-    whole_chunk = ite(d.config.enable_chunked_prefill, 1, d.num_tokens - d.num_computed_tokens)
-    enough = d.budget_left >= max(1 + d.config.num_spec_tokens, whole_chunk)
-    enough &= not_(d.config.mamba_align)
+    c = d.config
+    needed = d.num_tokens - d.num_computed_tokens
+    unsplit = min(needed, ite(d.threshold > 0, d.threshold, needed))
+    # Who waits for its last token may be padded: then all 1 + K rows have to fit.
+    chunk = ite(needed == 1, 1 + c.num_spec_tokens, ite(c.enable_chunked_prefill, 1, unsplit))
+    enough = d.budget_left >= ite(d.from_waiting, max(1, chunk), 1)
+    enough &= not_(_may_be_aligned(d))
     got_rows = d.outcome in (SCHEDULED, LOADING)
     return Claim(
         {"scheduled": int(got_rows)},
@@ -143,6 +148,30 @@ def progress_step(d: Decision) -> Claim:
         {"eligible": 1},
         when=all_of(not_(d.is_loading), not_(d.must_wait), any_of(d.budget_untouched, enough)),
     )
+
+
+def progress_rows(d: Decision) -> Claim:
+    """Who gets rows gets all it has tokens and drafts for, unless budget, threshold or model length
+    cut it short."""
+    c = d.config
+    ahead = ite(d.from_waiting, 0, d.num_spec_tokens + d.num_output_placeholders)
+    needed = d.num_tokens + ahead - d.num_computed_tokens
+    room = c.max_model_len - d.num_computed_tokens - c.num_sampled_tokens_per_step
+    rows = min(min(needed, d.budget_left), room)
+    # The threshold as configured: that a request alone is spared it is not claimed.
+    threshold = c.long_prefill_token_threshold
+    rows = min(rows, ite(threshold > 0, threshold, rows))
+    return Claim(
+        {"num_scheduled_tokens": d.num_scheduled_tokens},
+        ">=",
+        {"rows needed and allowed": rows},
+        when=all_of(d.outcome == SCHEDULED, not_(d.rows_withdrawn), not_(_may_be_aligned(d))),
+    )
+
+
+def _may_be_aligned(d: Decision) -> bool:
+    """Mamba alignment may shorten these rows, or leave none: they compute prompt."""
+    return d.config.mamba_align & any_of(d.from_waiting, d.is_prefill)
 
 
 def progress_attention(a: Attention) -> Claim:
@@ -344,12 +373,9 @@ def blocks_cover_rows(d: Decision) -> Claim:
 def blocks_end_chunks(d: Decision) -> Claim:
     """With Mamba alignment, a chunk from a block's start that leaves prompt behind ends a block."""
     c, end = d.config, d.num_computed_tokens + d.num_scheduled_tokens
-    threshold = c.long_prefill_token_threshold
-    widest = c.max_num_scheduled_tokens
-    widest = min(widest, ite(threshold > 0, threshold, widest))
     boundary = end // c.block_size * c.block_size
     # A block wider than any chunk is crossed in pieces.
-    must_align = any_of(c.block_size <= widest, boundary > d.num_computed_tokens)
+    must_align = any_of(c.block_size <= _widest_chunk(c), boundary > d.num_computed_tokens)
     # What a preemption lost is computed again up to the last token, like a prompt.
     prompt_end = max(d.num_prompt_tokens, d.num_tokens - 1)
     return Claim(
@@ -367,6 +393,41 @@ def blocks_end_chunks(d: Decision) -> Claim:
             end < prompt_end,
             must_align,
         ),
+    )
+
+
+def _widest_chunk(c: Config) -> int:
+    """The most rows a chunk can have, tokens."""
+    widest, threshold = c.max_num_scheduled_tokens, c.long_prefill_token_threshold
+    return min(widest, ite(threshold > 0, threshold, widest))
+
+
+def _end_of_chunk(d: Decision) -> int:
+    """Tokens of the request that are computed after the step; rows beyond them are padding."""
+    return min(d.num_computed_tokens + d.num_scheduled_tokens, d.num_tokens)
+
+
+def blocks_not_passed(d: Decision) -> Claim:
+    """With Mamba alignment, a block wider than any chunk is crossed in pieces, the last of which
+    stops at its end."""
+    c, start = d.config, d.num_computed_tokens
+    return Claim(
+        {"end of the chunk": _end_of_chunk(d)},
+        "<=",
+        {"end of the block": (start // c.block_size + 1) * c.block_size},
+        when=all_of(c.mamba_align, start % c.block_size != 0, c.block_size > _widest_chunk(c)),
+    )
+
+
+def blocks_not_past_the_last(d: Decision) -> Claim:
+    """With Mamba alignment, no chunk runs past the end of the last full block."""
+    c = d.config
+    last_boundary = d.num_tokens // c.block_size * c.block_size
+    return Claim(
+        {"end of the chunk": _end_of_chunk(d)},
+        "<=",
+        {"end of the last full block": last_boundary},
+        when=all_of(c.mamba_align, d.num_computed_tokens < last_boundary),
     )
 
 

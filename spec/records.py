@@ -62,6 +62,9 @@ class Decision:
     """Tokens the request's KV blocks can hold after the decision."""
     prefill_withdrawn: bool = False
     """A prefill that got rows before this request was preempted later in the same step."""
+    rows_withdrawn: bool = False
+    """Somebody who got rows before this request was: less may have been left than ``budget_left``
+    says."""
     waits_alone: bool = False
     """Only this request cannot go on: it needs output that is in flight, or it was preempted under
     priority scheduling.  The requests behind it can."""

@@ -126,6 +126,11 @@ def running(h: Harness) -> None:
     usable = total(h.frame.before(field) for field in asked) + drafts
     h.must_be("progress", no_more_slots_than_it_can_use=h.refused <= usable)
     moved: tuple[str, ...] = ("request.num_spec_tokens",)
+    if h.stranger is not None or request.status is not RequestStatus.RUNNING:
+        slots = counted + h.told.num_scheduled_tokens if scheduled else h.refused
+        missing = ceil_div(slots, h.config.block_size) - h.frame.before(BLOCKS)
+        short = missing > h.frame.before(POOL)
+        h.must_be("progress", nobody_is_preempted_without_need=short)
     if h.stranger is not None:
         so_far, slots_taken = without_stranger(h, so_far), slots_taken - 1
         moved = (*moved, *AROUND)

@@ -70,6 +70,7 @@ class Looks:
         self.budget = Budget(config, config.max_num_scheduled_tokens, config.max_num_batched_tokens)
         self.prefill_scheduled = False
         self.prefill_withdrawn = False
+        self.rows_withdrawn = False
 
     def decisions(self, after: Story) -> Iterator[Decision]:
         """A decision for every request the step is known to have looked at."""
@@ -179,6 +180,7 @@ class Looks:
             if granted:
                 got.add(request)
         withdrawn = got & self.preempted
+        self.rows_withdrawn |= bool(withdrawn)
         self.prefill_withdrawn |= any(self.ran[n].is_prefill_chunk for n in withdrawn)
 
     # -- the record -----------------------------------------------------------------------------
@@ -218,6 +220,7 @@ class Looks:
             group_has_prefill=is_prefill,
             kv_capacity=now.kv_capacity,
             prefill_withdrawn=self.prefill_withdrawn,
+            rows_withdrawn=self.rows_withdrawn,
             waits_alone=waits and before.num_stale_output_tokens > 0,
             has_slot=len(after.running) < config.max_num_seqs,
             ends_in_flight=not waits and ends_in_flight(before),

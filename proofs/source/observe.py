@@ -187,7 +187,8 @@ class Step:
             budget_untouched=all_of(h.is_first, count == 0),
             prefill_scheduled=prefill,
             group_has_prefill=self._group_has_prefill,
-            prefill_withdrawn=self._prefill_withdrawn(name),
+            prefill_withdrawn=any_of(*self._withdrawn(name)),
+            rows_withdrawn=bool(self._withdrawn(name)),
             kv_capacity=h.world.slots.get(name, was.num_computed_tokens),
             waits_alone=from_waiting
             and any_of(was.num_stale_output_tokens > 0, name in h.world.unsure),
@@ -223,15 +224,15 @@ class Step:
             return was.is_prefill_chunk
         return admits_prefill(self.harness.config, was.num_tokens, computed)
 
-    def _prefill_withdrawn(self, name: str) -> Any:
-        """Whether a prefill served before this request was preempted after that."""
+    def _withdrawn(self, name: str) -> list[Any]:
+        """Of each request served before this one and preempted after that, whether it computed
+        prompt."""
         before = self.harness.before
-        gone = [
+        return [
             before[other].is_prefill_chunk
             for other, cut in self.harness.world.withdrawn.items()
             if name in cut and other not in self.rows
         ]
-        return any_of(*gone)
 
     def _must_wait(self, request: Request, from_waiting: bool) -> Any:
         """Facts, apart from budgets, that excuse a step for not serving a request."""

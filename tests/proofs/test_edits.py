@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from editing import edited
 
-from model import output
+from model import output, scheduler
 from model.engine import Engine
 from model.kv_cache import KVCacheManager
 from model.policies import RECOMMENDED
@@ -249,6 +249,42 @@ EDITS = {
         "self.kv_cache_manager.num_free_blocks -= int(bool(request.num_preemptions > 9))\n"
         "    if self.config",
         *("places", "pool.num_free_blocks is left alone"),
+    ),
+    "a decode cut short beside a prefill": (
+        *(Scheduler, "try_running", "if rows == 0:"),
+        "if step.prefill_scheduled & not_(request.is_prefill_chunk):\n"
+        "        rows = min(rows, 1)\n    if rows == 0:",
+        *("running-pass", "progress_rows"),
+    ),
+    "a running request that waits for a whole budget": (
+        *(Scheduler, "try_running", "rows == 0:"),
+        "(rows == 0) | (budget < 1 + config.num_spec_tokens):",
+        *("running-pass", "progress_step"),
+    ),
+    "a decode that has no turn under Mamba alignment": (
+        *(Scheduler, "try_running", "rows == 0:"),
+        "(rows == 0) | (config.mamba_align & step.running_scheduled):",
+        *("running-pass", "progress_step"),
+    ),
+    "a prompt that waits for a whole budget": (
+        *(scheduler, "waiting_rows", "padded = decision == PADDED"),
+        "if budget < 1 + config.num_spec_tokens:\n        return NO_ROWS, False\n"
+        "    padded = decision == PADDED",
+        *("waiting-pass", "progress_step"),
+    ),
+    "somebody preempted without need": (
+        *(Scheduler, "try_running", "needed = request.num_computed_tokens + rows"),
+        "needed = request.num_computed_tokens + rows\n"
+        "    if (request.num_preemptions > 0) & (size(self.running) > 1):\n"
+        "        other = self.lowest_priority()\n"
+        "        if other is not request:\n"
+        "            self.preempt(step, other)",
+        *("running-pass", "nobody-is-preempted-without-need"),
+    ),
+    "async scheduling that does not overlap": (
+        *(Engine, "step", "len(self.in_flight) > (self.max_in_flight if output.scheduled else 0)"),
+        "self.in_flight",
+        *("engine-runs", "async scheduling has one step in flight, sync none"),
     ),
     "waiting for a load nobody started": (
         *(Scheduler, "try_waiting", "if load_kv_async:"),

@@ -18,6 +18,11 @@ from spec.records import (
     StepTotals,
 )
 
+
+def configured(record: Any, **knobs: Any) -> Any:
+    return replace(record, config=replace(record.config, **knobs))
+
+
 CONFIG = Config.checked(max_model_len=32, num_spec_tokens=3)
 DECODE = Decision(
     config=CONFIG,
@@ -88,6 +93,10 @@ FULL = replace(DECODE, from_waiting=True, num_computed_tokens=10, is_prefill=Tru
 """A request that is admitted with 10 tokens to compute."""
 IDLE = replace(DECODE, outcome=BLOCKED, num_scheduled_tokens=0, num_draft_tokens=0)
 SPENT = replace(IDLE, budget_untouched=False)
+LAST = replace(SPENT, from_waiting=True)
+"""A request that waits for its last token, in a step that has given rows."""
+UNSPLIT = configured(replace(LAST, num_computed_tokens=13), enable_chunked_prefill=False)
+"""One that waits for seven and may not be split."""
 ALONE = replace(IDLE, waits_alone=True)
 CHUNK = replace(
     DECODE,
@@ -99,8 +108,12 @@ CHUNK = replace(
     num_scheduled_tokens=20,
 )
 """A chunk from the start of a block of 16 tokens that ends inside one."""
+INSIDE = replace(
+    configured(CHUNK, max_num_scheduled_tokens=8), num_computed_tokens=20, num_scheduled_tokens=13
+)
+"""A chunk from inside a block that is wider than any chunk, and past its end."""
+TAIL = replace(
+    CHUNK, num_prompt_tokens=70, num_tokens=70, num_computed_tokens=48, num_scheduled_tokens=17
+)
+"""A chunk past 64, the end of the last full block of a prompt of 70 tokens."""
 ENDED = replace(BOOKED, is_finished=True, is_length_capped=True)
-
-
-def configured(record: Any, **knobs: Any) -> Any:
-    return replace(record, config=replace(record.config, **knobs))
