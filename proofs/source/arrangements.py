@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from proofs.source.carried import LOADED
 from proofs.source.harness import Harness
+from proofs.source.places import loads
 from proofs.source.requests import Request, length_of
-from spec.logic import implies, ite
+from spec.logic import implies, ite, not_
 
 Arrangement = Callable[[Harness], None]
 """Builds an arbitrary state of some shape."""
@@ -27,6 +29,14 @@ def pair(h: Harness, anywhere: bool = True) -> None:
 def pair_in_one_queue(h: Harness) -> None:
     """``pair``, but who waits stands in the queue of those that nobody has passed over."""
     pair(h, anywhere=False)
+
+
+def beside_a_decode(h: Harness) -> None:
+    """A running request, and another that takes one row behind it."""
+    h.running("R")
+    other = h.stand_in("S")
+    h.context.assume(not_(other.is_prefill_chunk))
+    h.context.assume(h.config.max_num_seqs >= 2)
 
 
 def after_running_pass(h: Harness) -> None:
@@ -62,6 +72,22 @@ def two_waiting(h: Harness) -> None:
     """
     h.waiting("V")
     h.waiting("W", anywhere=False)
+
+
+def behind_a_holder(h: Harness) -> None:
+    """A waiting request that holds KV, all of it loaded, and gets no more blocks, and a new one.
+
+    What either is besides is no matter: all that is asked is which of them comes first.
+    """
+    holder = h.waiting("V")
+    h.context.assume(holder.num_computed_tokens >= 1)
+    h.context.assume(loads(holder) and holder.request_id in getattr(h.scheduler, LOADED))
+    h.holders.add(holder.request_id)
+    h.world.always_short.add(holder.request_id)
+    other = h.waiting("W", anywhere=False)
+    h.context.assume(other.num_computed_tokens == 0)
+    for one in (holder, other):
+        h.context.assume(one.num_preemptions == 0)
 
 
 def two_running_one_waiting(h: Harness) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.request import RequestStatus as ModelStatus
-from proofs.source.carried import make_arbitrary
+from proofs.source.carried import LOADED, make_arbitrary
 from proofs.source.due import Due, clauses_of, judged
 from proofs.source.goals import (
     Goal,
@@ -15,12 +15,13 @@ from proofs.source.goals import (
     draft_goals,
     flight_goals,
     known_goals,
+    plain,
     settled_goals,
 )
 from proofs.source.harness import Harness
 from proofs.source.history import sequence
 from proofs.source.keeping import DECIDED, OUTPUT, block_goals, order_goals
-from proofs.source.places import enqueue
+from proofs.source.places import enqueue, loads
 from proofs.source.requests import Request, RequestStatus
 from proofs.source.resting import resting_goals
 from proofs.source.settled import booking, request_state
@@ -28,6 +29,7 @@ from proofs.source.stubs import Record
 from proofs.source.tokens import Token
 from proofs.symbolic import Veiled
 from spec import assumptions as spec_world
+from spec.claims import Claim
 from spec.logic import implies, ite, not_
 
 MOST_SAMPLED = 3
@@ -174,8 +176,11 @@ def _sampled(h: Harness, share: Share, most: int) -> int:
     return most
 
 
-def update(h: Harness, shares: Iterable[Share]) -> None:
-    """Call ``update_from_output`` with these shares, then propose drafts."""
+def update(h: Harness, shares: Iterable[Share], loaded: Record | None = None) -> None:
+    """Call ``update_from_output`` with these shares, then propose drafts.
+
+    ``loaded``: what the connector says of its loads, if it says anything.
+    """
     shares = list(shares)
     in_batch = shares[::-1]  # the runner has an order of its own
     host, total = h.loaded.host, 0
@@ -196,6 +201,7 @@ def update(h: Harness, shares: Iterable[Share]) -> None:
         {
             "sampled_token_ids": [list(share.tokens) for share in in_batch],
             "req_id_to_index": {share.name: index for index, share in enumerate(in_batch)},
+            "kv_connector_output": loaded,
         },
     )
     moment = h.moment()
@@ -236,6 +242,21 @@ def booked_nobody(h: Harness) -> list[Due]:
     h.snapshot()
     update(h, [])
     return _left_alone(h)
+
+
+def booked_load(h: Harness) -> list[Due]:
+    """A step without rows comes back, and with it the end of a load: it is remembered, until a step
+    looks at the request."""
+    waiting = h.waiting("W")
+    name, done = waiting.request_id, getattr(h.scheduler, LOADED)
+    h.arbitrary_state()
+    h.snapshot()
+    was_done = name in h.loaded_before
+    ends = loads(waiting) and not was_done and bool(h.context.bool(f"KV of {name} has arrived"))
+    fields = {"finished_recving": {name} if ends else None, "finished_sending": None}
+    update(h, [], Record(h.loaded.host, "KVConnectorOutput", fields))
+    noted = Claim({"noted as loaded": int(name in done)}, "==", {"loaded": int(was_done or ends)})
+    return [*_left_alone(h), plain("progress", "a_load_is_remembered", name, noted)]
 
 
 def _after(h: Harness, share: Share) -> list[Due]:

@@ -38,6 +38,8 @@ UNJUDGED = frozenset({"blocks-cover-computed"})
 HOLD_BACK = "throttle_prefills"
 """What `schedule` is told when prefills shall wait (since 0.25)."""
 HELD_BACK = "prefills held back"
+BOUND = "prefill_capacity_bound"
+"""The attribute that says whether the step before left prefills waiting for rows."""
 """How a run is called in which they do."""
 
 
@@ -67,6 +69,10 @@ class Harness:
     """The running requests in the order they had then."""
     loaded_before: frozenset[str] = frozenset()
     """Requests whose load was done when the step began."""
+    is_bound: Any = False
+    """Whether the step before had left prefills waiting for rows, as the text says."""
+    holders: set[str] = field(init=False, default_factory=set)
+    """Waiting requests that hold KV, in front of others that hold none."""
 
     def __post_init__(self) -> None:
         self.config = arbitrary_config(self.context, self.features, self.loaded.mentioned)
@@ -278,6 +284,7 @@ class Harness:
         known = {id(request) for request in self.everyone}
         self.ran_before = tuple(r for r in self.scheduler.running if id(r) in known)
         done = getattr(self.scheduler, LOADED, ())
+        self.is_bound = getattr(self.scheduler, BOUND, False)
         self.loaded_before = frozenset(name for name in self.before if name in done)
 
 

@@ -154,7 +154,7 @@ import KV_FETCH_WAITING_TO_START                    | const  | 'c' | 0.32 | | st
 import current_platform                             | object | | 0.29 | |
 current_platform.is_xpu()                           | call   | False | 0.29 | | not an XPU
 # --- the KV cache manager ---------------------------------------------------------------------
-kv_cache_manager.new_step_starts()                  | call   | None | | |
+kv_cache_manager.new_step_starts()                  | world  | | | | once, before blocks are asked for
 kv_cache_manager.allocate_slots()                   | world  | | | | may fail at any time
 kv_cache_manager.free()                             | world  | | | |
 kv_cache_manager.get_computed_blocks()              | world  | | | | any hit up to N - 1
@@ -250,7 +250,10 @@ ModelRunnerOutput.prompt_logprobs_dict              | const  | {} | | |
 ModelRunnerOutput.prompt_token_id_logprobs_dict     | const  | {} | | |
 ModelRunnerOutput.pooler_output                     | const  | None | | | no pooling
 ModelRunnerOutput.num_nans_in_logits                | const  | None | | |
-ModelRunnerOutput.kv_connector_output               | const  | None | | | loads end between steps
+ModelRunnerOutput.kv_connector_output               | const  | None | | | but where a load is done
+KVConnectorOutput.invalid_block_ids                 | const  | () | | | loads do not fail
+KVConnectorOutput.failed_recving                    | const  | () | | | loads do not fail
+KVConnectorOutput.kv_connector_stats                | const  | None | | |
 ModelRunnerOutput.ec_connector_output               | const  | None | | |
 ModelRunnerOutput.cudagraph_stats                   | const  | None | | |
 ModelRunnerOutput.routed_experts                    | const  | None | | |

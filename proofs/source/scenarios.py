@@ -12,7 +12,9 @@ from typing import Any
 from proofs.source.arrangements import (
     Arrangement,
     after_running_pass,
+    behind_a_holder,
     behind_a_victim,
+    beside_a_decode,
     nobody,
     one_running,
     pair,
@@ -21,7 +23,14 @@ from proofs.source.arrangements import (
     two_running_one_waiting,
     two_waiting,
 )
-from proofs.source.bookings import arrived, booked, booked_nobody, booked_stale, booked_together
+from proofs.source.bookings import (
+    arrived,
+    booked,
+    booked_load,
+    booked_nobody,
+    booked_stale,
+    booked_together,
+)
 from proofs.source.due import Due, Judged, clauses_of, judged
 from proofs.source.goals import (
     CONSERVATION,
@@ -32,7 +41,14 @@ from proofs.source.goals import (
     victim_goals,
 )
 from proofs.source.harness import HELD_BACK, HOLD_BACK, Harness
-from proofs.source.keeping import block_goals, demand_goals, handed_on, order_goals
+from proofs.source.keeping import (
+    block_goals,
+    demand_goals,
+    handed_on,
+    held_back_goals,
+    order_goals,
+    step_goals,
+)
 from proofs.source.loads import load_goals
 from proofs.source.narrow import Narrowed
 from proofs.source.observe import Step
@@ -84,6 +100,7 @@ def _one_more_step(h: Harness) -> list[Due]:
     # Under sync scheduling the counters settle when the step is booked; who is queued, now.
     due += [Judged(state, "" if h.is_async else CONSERVATION) for state in seen.states()]
     due += output_goals(h, output, seen.rows) + victim_goals(h) + order_goals(h)
+    due += step_goals(h) + held_back_goals(h, decisions)
     handed_on(h, output)
     for request in h.judged:
         decision = next((d for d in decisions if d.request_id == request.request_id), None)
@@ -147,11 +164,13 @@ def shapes(async_scheduling: bool, mentioned: Collection[str] | None = None) -> 
     if mentioned is None or "kv_transfer_config" in mentioned:
         found.append(shape("running, KV connector", one_running, connector=True, priority=None))
         found.append(shape("step, KV connector", after_running_pass, connector=True))
+        found.append(shape("step, behind who holds KV", behind_a_holder, connector=True))
     if mentioned is None or "has_mamba_layers" in mentioned:
         found.append(shape("running, Mamba alignment", one_running, mamba=True, priority=None))
         found.append(shape("step, Mamba alignment", after_running_pass, mamba=True))
     if mentioned is not None and HOLD_BACK in mentioned:
         found.append(shape(f"step, {HELD_BACK}", pair_in_one_queue, holds_back=True))
+        found.append(shape(f"running, {HELD_BACK}", beside_a_decode, holds_back=True))
     found.append(shape("step, priorities", after_running_pass, priority=True))
     found.append(shape("preemption", two_running))
     found.append(shape("preemption, priorities", two_running, priority=True))
@@ -203,5 +222,8 @@ def whole_loop(async_scheduling: bool, mentioned: frozenset[str]) -> list[Task]:
         tasks.append(Task("booking, KV connector and Mamba alignment", booked, everything))
     tasks.append(Task("arrival", arrived, with_or_without))
     tasks.append(Task("booking, nobody", booked_nobody, with_or_without))
+    if not mentioned.isdisjoint(FEATURES_READ):
+        connected = Features(async_scheduling, connector=True)
+        tasks.append(Task("booking, a load is done", booked_load, connected))
     tasks.append(Task("step, nobody", one_step_from(nobody), with_or_without))
     return tasks

@@ -52,10 +52,19 @@ class World:
         self._connector = connector
         self.slots: dict[str, Any] = {}
         """Request id → tokens its KV blocks were last allocated for."""
+        self.handed: dict[str, tuple[Any, Any]] = {}
+        """Request id → tokens of the cached blocks its last allocation was handed, and how many it
+        was told to count."""
+        self.ahead: dict[str, Any] = {}
+        """Request id → look-ahead slots its last allocation asked for."""
+        self.begun = 0
+        """How often the pool was told that a step begins."""
         self.freed: set[str] = set()
         """Requests whose blocks the text gave back, and did not ask for again."""
         self.never_short: set[str] = set()
         """Requests the pool always serves."""
+        self.always_short: set[str] = set()
+        """Requests the pool never serves."""
         self.short: set[str] = set()
         """Requests for which the pool had no block in this step."""
         self.looked: list[str] = []
@@ -76,6 +85,8 @@ class World:
         """Requests for which the pool had blocks in this step, in order."""
         self.withdrawn: dict[str, set[str]] = {}
         """Request served and then preempted in this step → those whose rows it may have cut."""
+        self._cached: list[tuple[Stub, Any]] = []
+        """Cached blocks that were found, and how many tokens they hold."""
         self._asked: defaultdict[str, int] = defaultdict(int)
         self._refused = ""
 
@@ -83,7 +94,7 @@ class World:
         """A further step of the same run begins."""
         self.short, self.looked, self.skipped = set(), [], set()
         self.hits, self.matches, self.served, self.withdrawn = {}, {}, [], {}
-        self.local, self.refusals, self.unsure = {}, 0, set()
+        self.local, self.refusals, self.unsure, self.begun = {}, 0, set(), 0
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -155,7 +166,11 @@ class World:
         name = request.request_id
         for option in options.keys() - _ALLOCATION:
             self.host.unprofiled(f"kv_cache_manager.allocate_slots({option}=)")
-        served = name in self.never_short or self.context.bool(self.name(f"KV blocks for {name}"))
+        self.handed[name] = self._tokens_of(new_computed_blocks), num_new_computed_tokens
+        self.ahead[name] = num_lookahead_tokens
+        served = name in self.never_short
+        if not served and name not in self.always_short:
+            served = self.context.bool(self.name(f"KV blocks for {name}"))
         if not bool(served):
             self.short.add(name)
             self._refused = name
@@ -170,6 +185,22 @@ class World:
             + num_new_tokens
         )
         return Stub(self.host, "blocks")
+
+    def _tokens_of(self, blocks: Any) -> Any:
+        """How many tokens cached blocks hold; others, and none, hold no token that is cached."""
+        if blocks is not None and not isinstance(blocks, Stub):
+            self.host.unprofiled("kv_cache_manager.allocate_slots(new_computed_blocks=)")
+        return next((tokens for known, tokens in self._cached if known is blocks), 0)
+
+    def cached(self, tokens: Any) -> Stub:
+        """Blocks of the prefix cache with so many tokens."""
+        blocks = Stub(self.host, "blocks")
+        self._cached.append((blocks, tokens))
+        return blocks
+
+    def step_begins(self) -> None:
+        """The pool forgets what it kept for the step before."""
+        self.begun += 1
 
     def free(self, request: Request) -> None:
         """The request's blocks go back to the pool."""
@@ -190,7 +221,7 @@ class World:
                 hit = self.context.int(self.name(f"prefix hit of {name}"), 0)
                 self.assume(spec_world.HIT_LEAVES_ONE, request.num_tokens, hit)
                 self.hits[name] = hit
-            answer = (Stub(self.host, "blocks"), hit, 0, False)
+            answer = (self.cached(hit), hit, 0, False)
             return unpacked(answer, self.host.arities.get(method, arity))
 
         return look_up
@@ -262,7 +293,8 @@ _ANSWERS: dict[str, _Answer] = {
     "kv_cache_manager.get_computed_blocks_for_connector": lambda w: w.computed_blocks(
         "get_computed_blocks_for_connector", 4
     ),
-    "kv_cache_manager.truncate_computed_blocks": lambda w: lambda blocks, tokens: blocks,
+    "kv_cache_manager.new_step_starts": lambda w: w.step_begins,
+    "kv_cache_manager.truncate_computed_blocks": lambda w: lambda blocks, tokens: w.cached(tokens),
     "connector.get_num_new_matched_tokens": lambda w: w.matched_tokens,
     "vllm_config.kv_transfer_config": lambda w: (
         Stub(w.host, "kv_transfer_config") if w.connector else None
