@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from proofs.source.stubs import SealedMeta
-from proofs.symbolic import SymBool
+from proofs.symbolic import SymBool, refused
 
 if TYPE_CHECKING:
     from proofs.source.requests import Request
@@ -46,10 +46,15 @@ class PolicyNames(metaclass=SealedMeta):
     FCFS = SchedulingPolicy(False)
     PRIORITY = SchedulingPolicy(True)
 
+    answers__ = True
+
     def __call__(self, policy: Any) -> SchedulingPolicy:
         if not isinstance(policy, SchedulingPolicy):
-            raise ValueError(f"{policy!r} is not a valid SchedulingPolicy")
+            refused("SchedulingPolicy() of what is no policy: nobody knows")
         return policy
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, SchedulingPolicy)
 
 
 class RequestQueue(metaclass=SealedMeta):

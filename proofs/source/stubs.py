@@ -49,8 +49,25 @@ class Stub(metaclass=SealedMeta):
         host: Host = object.__getattribute__(self, "_Stub__host")
         host.unprofiled(f"{object.__getattribute__(self, '_Stub__path')}()")
 
+    def __instancecheck__(self, instance: object) -> bool:
+        host: Host = object.__getattribute__(self, "_Stub__host")
+        host.unprofiled(*row_of(self, " (isinstance)", instance))
+
+    def __eq__(self, other: object) -> bool:
+        if other is None or self is other:
+            return self is other
+        host: Host = object.__getattribute__(self, "_Stub__host")
+        host.undecided(f"{path_of(self)} is compared by ==: nobody knows")
+
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
-        return f"<{object.__getattribute__(self, '_Stub__path')}>"
+        return f"<{path_of(self)}>"
+
+
+def path_of(value: object) -> str:
+    """The path under which the profile knows an object; empty: it is no stub."""
+    return str(object.__getattribute__(value, "_Stub__path")) if isinstance(value, Stub) else ""
 
 
 class Maker(Stub):
@@ -79,6 +96,14 @@ class Record(metaclass=SealedMeta):
     def __getattr__(self, name: str) -> Any:
         host: Host = object.__getattribute__(self, "_Record__host")
         return resolve(host, f"{object.__getattribute__(self, '_Record__name')}.{name}")
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Record):
+            return self is other
+        host: Host = object.__getattribute__(self, "_Record__host")
+        host.undecided("two records are compared by ==: nobody knows")
+
+    __hash__ = object.__hash__
 
 
 def constant_of(record: object, name: str, otherwise: Any) -> Any:
@@ -112,17 +137,72 @@ class RecordMaker(Stub):
         return (SealedMeta(name, (Record,), {"__init__": init}),)
 
 
-class UnknownMeta(SealedMeta):
-    """The type of names the profile does not know: any use of one is undecided."""
+class ClassMeta(SealedMeta):
+    """The type of the engine's classes, and of those a text derives from one.
+
+    Whether an object is an instance is only known of those the row names: they are none.
+    """
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        for base in bases:
+            row = vars(base).get("_ClassMeta__row")
+            if row is not None and row.value != BASE:
+                cls.__host.undecided(f"a class derived from {base.__name__}: nobody knows what it is")
+        super().__init__(name, bases, attributes)
+
+    def __is_ours(cls) -> bool:
+        return "_ClassMeta__row" in vars(cls)
 
     def __getattr__(cls, name: str) -> Any:
+        if not cls.__is_ours() or name.startswith("_ClassMeta__"):
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        cls.__host.unprofiled(*row_of(cls, f".{name}"))
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls.__is_ours():
+            cls.__host.unprofiled(*row_of(cls, "()"))
+        return super().__call__(*args, **kwargs)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        if type.__instancecheck__(cls, instance) or not cls.__is_ours():
+            return type.__instancecheck__(cls, instance)
+        if type(instance) is cls.__real:
+            return True
+        known = instance is None or type(instance) in _PLAIN or cls.__real is not object
+        if known or path_of(instance) in cls.__row.value.split():
+            return False
+        cls.__host.unprofiled(*row_of(cls, " (isinstance)", instance))
+
+
+BASE = "base"
+"""Value of the row of a class that a text may derive from: it brings no more than names."""
+
+
+def engine_class(host: Host, row: Row, real: type = object) -> type:
+    """A class of the engine; ``real``: what its instances are here."""
+    fields = {"_ClassMeta__host": host, "_ClassMeta__row": row, "_ClassMeta__real": real}
+    return ClassMeta(row.attribute.removeprefix("import "), (), fields)
+
+
+class UnknownMeta(SealedMeta):
+    """The type of names the profile does not know: any use of one is undecided.
+
+    So is any use of a class derived from one: nobody knows what it inherits.
+    """
+
+    def __getattribute__(cls, name: str) -> Any:
+        if "__" in name:
+            return super().__getattribute__(name)
         _unknown(cls, f".{name}")
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         _unknown(cls, "()")
 
     def __instancecheck__(cls, instance: object) -> bool:
-        _unknown(cls, " (isinstance)")
+        _unknown(cls, " (isinstance)", instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        _unknown(cls, " (issubclass)")
 
     def __iter__(cls) -> Iterator[Any]:
         _unknown(cls, " (iterated)")
@@ -150,12 +230,22 @@ _SETTLED_BY = {"()": "call | None", " (isinstance)": "class |"}
 """How an imported name is used → kind and value of a row that suits it."""
 
 
-def _unknown(cls: type, use: str) -> NoReturn:
-    host: Host = type.__getattribute__(cls, "_Unknown__host")
-    name: str = type.__getattribute__(cls, "__name__")
+def row_of(what: Any, use: str, instance: object = None) -> tuple[str, str]:
+    """How a use of an imported name is called, and the row that settles it.
+
+    Args:
+        instance: of what it is asked whether it is one.
+    """
+    name = type.__getattribute__(what, "__name__") if isinstance(what, type) else path_of(what)
     kind = "object |" if use.startswith(".") else _SETTLED_BY.get(use, "const | None")
+    kind = f"{kind} {path_of(instance)}".rstrip()
     row = f"import {name} | {kind} | | | why this choice is sound"
-    host.unprofiled(f"import {name}" if use == "()" else f"import {name}{use}", row)
+    return f"import {name}" if use == "()" else f"import {name}{use}", row
+
+
+def _unknown(cls: type, use: str, instance: object = None) -> NoReturn:
+    host: Host = type.__getattribute__(cls, "_Unknown__host")
+    host.unprofiled(*row_of(cls, use, instance))
 
 
 def unknown(host: Host, name: str) -> type:
@@ -206,10 +296,6 @@ def _make(host: Host, row: Row) -> Any:
     return Maker.of(host, row.attribute.removeprefix("import ").removesuffix("()"), row.value)
 
 
-def _class(host: Host, row: Row) -> type:
-    return SealedMeta(row.attribute.removeprefix("import "), (), {})
-
-
 def _state(host: Host, row: Row) -> Any:
     host.unprofiled(row.attribute)
 
@@ -226,7 +312,7 @@ _KINDS: dict[str, Callable[[Host, Row], Any]] = {
     "make": _make,
     "world": lambda host, row: host.here.answer(row.attribute.removesuffix("()")),
     "python": _state,
-    "class": _class,
+    "class": engine_class,
     "record": lambda host, row: RecordMaker(host, row.attribute.removeprefix("import ")),
     "state": _state,
 }
