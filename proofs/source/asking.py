@@ -11,12 +11,13 @@ import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType, UnionType
-from typing import Any
+from typing import Any, NoReturn
 
 from proofs.source.fresh import Fresh
 from proofs.source.handling import caught
 from proofs.source.homes import INTERFACE, YOUNG
 from proofs.source.host import Host, is_plain_dict
+from proofs.source.names import FORBIDDEN_ATTRIBUTES
 from proofs.source.requests import PauseState, Request, RequestStatus
 from proofs.source.rewrite import (
     CAUGHT,
@@ -28,7 +29,9 @@ from proofs.source.rewrite import (
     OPENED,
     read,
 )
-from proofs.source.stubs import ClassMeta, Record, SealedMeta, Stub, UnknownMeta, row_of
+from proofs.source.sealed import SealedMeta
+from proofs.source.stubs import Record, Stub
+from proofs.source.unknowns import ClassMeta, UnknownMeta, row_of
 from proofs.source.vocabulary import Scope
 from proofs.symbolic import Veiled
 
@@ -39,13 +42,17 @@ _CALLED = (FunctionType, MethodType, BuiltinFunctionType)
 class ModuleName(Veiled):
     """``__name__``: it goes into a logger; all that is known of it is that nobody runs the file."""
 
-    __slots__ = ()
+    __slots__ = ("host__",)
 
-    def __init__(self) -> None:
+    def __init__(self, host: Host) -> None:
         super().__init__(str, "the name of the module")
+        self.host__ = host
+
+    def refuse__(self, use: str) -> NoReturn:
+        self.host__.undecided(f"{use} of {self.what__}: it is called otherwise in an engine")
 
     def __eq__(self, other: object) -> Any:
-        return False if other == "__main__" else super().__eq__(other)
+        return False if type(other) is str and other == "__main__" else super().__eq__(other)
 
     def __ne__(self, other: object) -> Any:
         return not self.__eq__(other)
@@ -68,7 +75,7 @@ class Asking:
             "getattr": self.attribute,
             "hasattr": lambda value, name: self.attribute(value, name, _MISSING) is not _MISSING,
             NAME_OF: self.name_of,
-            MODULE: ModuleName,
+            MODULE: lambda: ModuleName(self.host),
             INIT: self.init,
             MENTIONED: self.mentioned,
             HANDLED: self.handled,
@@ -89,7 +96,7 @@ class Asking:
             return isinstance(value, kind)
         if kind is object or self._is_known(value) or type(value) is kind:
             return isinstance(value, kind)
-        self.host.undecided(f"isinstance({_called(value)}, {_called(kind)}): nobody knows")
+        return self.host.undecided(f"isinstance({_called(value)}, {_called(kind)}): nobody knows")
 
     def is_subclass(self, one: Any, kinds: Any) -> bool:
         """``issubclass(one, kinds)``."""
@@ -100,6 +107,9 @@ class Asking:
 
     def _is_own_or_pythons(self, kind: Any) -> bool:
         return isinstance(kind, type) and (kind in self.host.classes or _is_pythons(kind))
+
+    def _is_own(self, value: Any) -> bool:
+        return type(value) in self.host.classes
 
     def _is_known(self, value: Any) -> bool:
         """Whether the class of an object is what it is in an engine, or derives from no other."""
@@ -133,6 +143,8 @@ class Asking:
 
     def attribute(self, value: Any, name: str, *default: Any) -> Any:
         """``getattr(value, name, *default)``."""
+        if type(name) is not str or "__" in name or name in FORBIDDEN_ATTRIBUTES:
+            self.host.undecided("getattr of a name that is not to be asked for")
         if default and type(value) is Request and name in YOUNG:
             self._which_release(value, name)
         try:
@@ -159,7 +171,9 @@ class Asking:
 
     def _lacks(self, value: Any, name: str) -> bool:
         """Whether it is certain that an object has no such attribute."""
-        if type(value) in self.host.classes or (isinstance(value, type) and value in self.host.classes):
+        if type(value) in self.host.classes or (
+            isinstance(value, type) and value in self.host.classes
+        ):
             kinds = (value if isinstance(value, type) else type(value)).__mro__
             strange = [k for k in kinds if not self._is_own_or_pythons(k)]
             return all(k.__name__ == "SchedulerInterface" for k in strange) and not (
@@ -174,13 +188,13 @@ class Asking:
 
     def name_of(self, value: Any) -> Any:
         """``value.__name__``: stand-ins are called otherwise, so it is for messages only."""
-        return Veiled(str, f"the name of {type(getattr(value, '__name__')).__name__}")
+        assert isinstance(value.__name__, str)
+        return Veiled(str, "the name of a class or a function")
 
     def init(self, value: Any) -> Any:
         """``value.__init__``, of a class of the text's own or of what stands behind one."""
-        if type(value) is not super and not self._is_own_or_pythons(value):
-            if type(value) not in self.host.classes:
-                self.host.undecided(f"__init__ of {_called(value)}: nobody knows")
+        if not (type(value) is super or self._is_own_or_pythons(value) or self._is_own(value)):
+            self.host.undecided(f"__init__ of {_called(value)}: nobody knows")
         return value.__init__
 
     # -- statements --------------------------------------------------------------------------------

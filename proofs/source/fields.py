@@ -26,7 +26,7 @@ def field_of(host: Host, options: dict[str, Any]) -> _Field:
             return _Field(kind)
         case {"default": value, **rest} if not rest:
             return _Field(lambda: value)
-    host.undecided("field() with such options: nobody knows")
+    return host.undecided("field() with such options: nobody knows")
 
 
 def dataclass_of(host: Host) -> Callable[..., Any]:
@@ -37,7 +37,9 @@ def dataclass_of(host: Host) -> Callable[..., Any]:
             return decorate
         if options or not (isinstance(made, type) and issubclass(made, Record)):
             host.unprofiled("import dataclass (with options, or on a class that is no record)")
-        if any("__init__" in vars(k) or "__post_init__" in vars(k) for k in made.__mro__ if _own(k)):
+        if any(
+            "__init__" in vars(k) or "__post_init__" in vars(k) for k in made.__mro__ if _own(k)
+        ):
             host.undecided("a dataclass with an __init__ or __post_init__ of its own: nobody knows")
         defaults = {n: v for n, v in vars(made).items() if isinstance(v, _Field)}
         _give(made, defaults)
@@ -55,7 +57,7 @@ def _give(made: type, defaults: dict[str, _Field]) -> None:
         return
     for name in defaults:
         type.__delattr__(made, name)
-    outer = made.__init__
+    outer: Callable[..., None] = type.__getattribute__(made, "__init__")
 
     def init(record: Any, **given: Any) -> None:
         for name, default in defaults.items():

@@ -1,11 +1,13 @@
 """Where vLLM keeps what the profile's table knows by name.
 
-A row speaks of one thing: `cdiv` of `vllm.utils.math_utils`, not whatever a text imports under that
-name from elsewhere.  A row somebody adds by ``--profile`` speaks of the text that is checked, and so
-of any module.
+A row speaks of one thing: `cdiv` of `vllm.utils.math_utils`, not whatever a text imports under
+that name from elsewhere.  A row somebody adds by ``--profile`` speaks of the text that is checked,
+and so of any module.
 """
 
 from __future__ import annotations
+
+from proofs.source.names import listed
 
 SIBLINGS = "vllm.v1.core.sched"
 """The package of the files that are checked."""
@@ -45,7 +47,7 @@ _MODULES = frozenset({"time", "itertools", "contextlib"})
 """Modules that have one themselves."""
 _PAIRS = frozenset((module, name) for module, names in _HOMES.items() for name in names.split())
 
-INTERFACE = frozenset(
+INTERFACE = listed(
     """
     schedule get_grammar_bitmask update_from_output update_draft_token_ids
     update_draft_token_ids_in_output add_request has_request finish_requests
@@ -53,14 +55,14 @@ INTERFACE = frozenset(
     pause_state set_pause_state reset_prefix_cache reset_encoder_cache get_request_counts
     get_kv_cache_usage make_stats shutdown get_kv_connector get_ec_connector
     get_kv_event_publisher_config
-    """.split()
+    """
 )
 """What a scheduler has by its interface alone, in some release."""
-YOUNG = frozenset(
+YOUNG = listed(
     """
     num_output_placeholders num_in_flight_tokens num_stale_output_tokens drop_stale_output
     is_prefill_chunk num_preemptions
-    """.split()
+    """
 )
 """What a request has in some releases, and whoever asks it for learns which."""
 

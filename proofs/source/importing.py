@@ -1,8 +1,8 @@
 """Imports stay where they stand: each binds its names when, where and if Python would bind them.
 
-An import of a module nobody has cannot succeed, and whether somebody has it is not known here.  What
-stands at the top of a file must be there for the file to load; one under a condition, or where its
-failure can be caught, is undecided as soon as it is reached.
+An import of a module nobody has cannot succeed, and whether somebody has it is not known here.
+What stands at the top of a file must be there for the file to load; one under a condition, or where
+its failure can be caught, is undecided as soon as it is reached.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from proofs.source.computing import call
 from proofs.source.homes import SIBLINGS, is_at_home
 from proofs.source.host import Host
 from proofs.source.rewrite import UNDECIDED
-from proofs.source.stubs import resolve, unknown
+from proofs.source.stubs import resolve
+from proofs.source.unknowns import unknown
 from proofs.source.vocabulary import LANGUAGE
 
 BOUND = "_bound__"
-PERHAPS_NOT = "an import under a condition, or whose failure may be caught: nobody knows if it succeeds"
+PERHAPS_NOT = (
+    "an import under a condition, or whose failure may be caught: nobody knows if it succeeds"
+)
 IN_A_FUNCTION = "an import of what the profile does not know, in a function: it may fail there"
 _VARYING = frozenset({"free", "knob", "passed-on", "world"})
 """Kinds of rows that say something else in each run."""
@@ -162,7 +165,7 @@ class Binding(ast.NodeTransformer):
         self._doubtful = before
         return node
 
-    visit_Try = visit_With = visit_For = visit_While = _within
+    visit_Try = visit_With = _within
 
     def _statements(self, statements: list[ast.stmt], doubtful: bool) -> list[ast.stmt]:
         before, self._doubtful = self._doubtful, doubtful

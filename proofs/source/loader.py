@@ -235,6 +235,8 @@ def _executed(
         AssertionError,
         RuntimeError,
     ) as error:
+        if host.gaps:  # of which it is a consequence
+            raise Unprofiled(host.gaps[0]) from None
         lines = [line for file, line in host.frames(error) if file in host.files]
         line = lines[-1] if lines else 0
         raise SourceError(
@@ -253,8 +255,8 @@ def _builtins(host: Host) -> dict[str, Any]:
         "max": sym_max,
         "sum": sym_sum,
         # What makes its elements as it goes is not asked for more than Python would: they may act.
-        "any": lambda items: sym_any(items) if _is_made(items) else any(items),
-        "all": lambda items: sym_all(items) if _is_made(items) else all(items),
+        "any": lambda items: sym_any(items) if _is_made(items, host) else any(items),
+        "all": lambda items: sym_all(items) if _is_made(items, host) else all(items),
         "range": _range,
         "print": saying.printed,
         **Asking(host).functions(),
@@ -273,9 +275,12 @@ def _builtins(host: Host) -> dict[str, Any]:
     }
 
 
-def _is_made(items: Any) -> bool:
-    """Whether all elements are there, so that looking at one changes nothing."""
-    return isinstance(items, (list, tuple, set, frozenset, dict, deque, *_VIEWS))
+def _is_made(items: Any, host: Host) -> bool:
+    """Whether all elements are there, and none acts, so that looking at one changes nothing."""
+    made = isinstance(items, (list, tuple, set, frozenset, dict, deque, *_VIEWS))
+    return (
+        made and type(items) not in host.classes and not any(type(i) in host.classes for i in items)
+    )
 
 
 def _range(*bounds: Any) -> range:
@@ -287,14 +292,6 @@ def _range(*bounds: Any) -> range:
 
 def _defined(namespace: Mapping[str, Any], tree: ast.Module) -> dict[str, Any]:
     """The classes and functions a text defines, by name."""
-    return {
-        name: value
-        for name, value in namespace.items()
-        if not name.startswith("__") and _defined_here(name, tree)
-    }
-
-
-def _defined_here(name: str, tree: ast.Module) -> bool:
-    return any(
-        isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name for node in tree.body
-    )
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    here = {node.name for node in tree.body if isinstance(node, kinds)}
+    return {name: value for name, value in namespace.items() if name in here}

@@ -27,8 +27,8 @@ KINDS = {
     "make": "a function or class whose call gives the object named by the value",
     "world": "answered by world.py: nondeterministic under the named assumptions",
     "python": "ordinary Python or vLLM's own vocabulary, in vocabulary.py",
-    "class": "a class of the engine; the value names the objects that are no instances of it (None is"
-    " none either), or is `base`: a text may derive from it; all else about it is undecided",
+    "class": "a class of the engine; the value names objects that are no instances of it, or says"
+    " `base`: a text may derive from it; all else about it is undecided",
     "record": "a plain data record with the fields it is built with",
     "state": "state between two steps: the arbitrary value an inductive step starts from (STATES)",
 }

@@ -142,7 +142,7 @@ SpecDecodingStats.new()                             | make   | statistics | | |
 statistics.record()                                 | call   | None | | | statistics change no decision
 statistics.observe_draft()                          | call   | None | | | statistics change no decision
 import MambaSpec                                    | python | | | | the spec of the one group, if it is Mamba
-import SupportsHMA                                  | class  | connector | | | a plain connector
+import SupportsHMA                                  | class  | None connector | | | a plain connector
 import RoutedExpertsManager                         | class  | | | 0.30 | off
 import HybridKVCacheCoordinator                     | class  | coordinator | | 0.26 | one group
 import get_mamba_prefill_checkpoint_position        | python | | 0.30 | | last block boundary of a prefill

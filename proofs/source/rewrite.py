@@ -4,9 +4,8 @@ The text is run as it stands but for the following, none of which changes what i
 
 * annotations go: they name types of the engine, which is not installed (one that could do more
   does not pass the gate);
-* ``__name__``, ``x.__name__`` and ``x.__init__`` are asked of a function of ours, and so is what a
-  handler or a ``with ... as`` names, and a name that an import binds to something unknown
-  (`asking`); a ``try`` or a ``with`` outside functions is undecided;
+* ``__name__``, ``x.__name__``, ``x.__init__``, what a handler or a ``with ... as`` names, and names
+  that are imported and unknown go through `asking`; a ``try`` outside functions is undecided;
 * every loop iteration, loop exit and call ticks a counter: nothing runs on, and a loop exit is a
   line a replay can see (CPython would compile it away);
 * conditions and small assignments that only compute become one merged value instead of two paths
@@ -150,15 +149,12 @@ class _Rewriter(ast.NodeTransformer):
 
     # -- loops ---------------------------------------------------------------------------------
 
-    def visit_While(self, node: ast.While) -> ast.AST:
+    def _loop(self, node: ast.While | ast.For) -> ast.AST:
         self.generic_visit(node)
         self._tick(node.body)
         return node
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
-        self._tick(node.body)
-        return node
+    visit_While = visit_For = _loop
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         self.generic_visit(node)

@@ -104,7 +104,8 @@ class Saying:
 
 def _parts(given: Iterable[Any]) -> Iterable[Any]:
     """What is given, and all that is in it."""
-    open_, seen = list(given), set()
+    open_ = list(given)
+    seen: set[int] = set()
     while open_ and len(seen) < _MOST:
         part = open_.pop()
         if type(part) in _ATOMS or id(part) in seen:
