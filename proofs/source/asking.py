@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, FunctionType, MethodType, UnionType
+from types import UnionType
 from typing import Any, NoReturn
 
 from proofs.source.fresh import Fresh
@@ -36,7 +36,8 @@ from proofs.source.vocabulary import Scope
 from proofs.symbolic import Veiled
 
 _MISSING = object()
-_CALLED = (FunctionType, MethodType, BuiltinFunctionType)
+_OF_A_CACHE = ("cache_clear", "cache_info", "cache_parameters")
+"""What a function of the engine has if it happens to be cached."""
 
 
 class ModuleName(Veiled):
@@ -179,12 +180,8 @@ class Asking:
             return all(k.__name__ == "SchedulerInterface" for k in strange) and not (
                 strange and name in INTERFACE
             )
-        if isinstance(value, FunctionType):
-            return value.__code__.co_filename in self.host.files
-        if isinstance(value, MethodType):
-            return self._lacks(value.__func__, name)
         kind = value if isinstance(value, type) else value.__class__
-        return _is_pythons(kind) and not hasattr(kind, name) and not isinstance(value, _CALLED)
+        return _is_pythons(kind) and not hasattr(kind, name) and name not in _OF_A_CACHE
 
     def name_of(self, value: Any) -> Any:
         """``value.__name__``: stand-ins are called otherwise, so it is for messages only."""

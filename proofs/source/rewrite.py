@@ -44,7 +44,6 @@ NAME_OF, MODULE, INIT = "_name_of__", "_module__", "_init__"
 MENTIONED, HANDLED, OPENED = "_mentioned__", "_handled__", "_opened__"
 UNDECIDED = "_undecided__"
 OUTSIDE = "a `{}` outside functions: what fails here need not fail in an engine"
-
 SPOKEN, FORMATTED, JOINED = "_spoken__", "_formatted__", "_joined__"
 JOINED_BY, REMAINDER, CAUGHT = "_joined_by__", "_remainder__", "_caught__"
 _SYMBOLIC = (SymInt, SymBool, SymSeq)
@@ -106,8 +105,7 @@ class _Rewriter(ast.NodeTransformer):
         return self.generic_visit(ast.copy_location(made, node))
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None
-        return node
+        return ast.copy_location(ast.arg(node.arg), node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
@@ -249,8 +247,7 @@ class _Rewriter(ast.NodeTransformer):
         """Where a name is called, read from or derived from, what is unknown says so itself."""
         if isinstance(node, ast.Name) and node.id in self._unseen:
             return node
-        visited: ast.expr = self.visit(node)
-        return visited
+        return self.visit(node)  # type: ignore[no-any-return]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         node.value, node.slice = self._used(node.value), self.visit(node.slice)

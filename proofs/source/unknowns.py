@@ -50,8 +50,8 @@ class ClassMeta(SealedMeta):
 
 
 def _named(instance: object) -> str:
-    """How a row of kind `class` names an object; empty: it cannot."""
-    return "None" if instance is None else path_of(instance)
+    """How a row of kind `class` names an object: by its own row, or else by its class."""
+    return "None" if instance is None else path_of(instance) or str(instance.__class__.__name__)
 
 
 BASE = "base"
@@ -110,7 +110,7 @@ _SETTLED_BY = {"()": "call | None", " (isinstance)": "class |"}
 """How an imported name is used → kind and value of a row that suits it."""
 
 
-def row_of(what: Any, use: str, instance: object = "") -> tuple[str, str]:
+def row_of(what: Any, use: str, instance: object = None) -> tuple[str, str]:
     """How a use of an imported name is called, and the row that settles it.
 
     Args:
@@ -124,7 +124,7 @@ def row_of(what: Any, use: str, instance: object = "") -> tuple[str, str]:
     return f"import {name}" if use == "()" else f"import {name}{use}", row
 
 
-def _unknown(cls: type, use: str, instance: object = "") -> NoReturn:
+def _unknown(cls: type, use: str, instance: object = None) -> NoReturn:
     host: Host = type.__getattribute__(cls, "_Unknown__host")
     host.unprofiled(*row_of(cls, use, instance))
 
