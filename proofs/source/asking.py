@@ -29,7 +29,7 @@ from proofs.source.rewrite import (
     OPENED,
     read,
 )
-from proofs.source.sealed import SealedMeta
+from proofs.source.sealed import SealedMeta, path_of
 from proofs.source.stubs import Record, Stub
 from proofs.source.unknowns import ClassMeta, UnknownMeta, row_of
 from proofs.source.vocabulary import Scope
@@ -228,13 +228,13 @@ def _is_pythons(kind: type) -> bool:
 
 
 def _path(value: Any) -> str:
-    return "request" if isinstance(value, Request) else _called(value).strip("<>")
+    return "request" if isinstance(value, Request) else path_of(value)
 
 
 def _called(value: Any) -> str:
     """An object, or a class, in a message."""
     if isinstance(value, Stub):
-        return repr(value)
+        return f"<{path_of(value)}>"
     if isinstance(value, type):
         return str(type.__getattribute__(value, "__name__"))
     return f"a {value.__class__.__name__}"

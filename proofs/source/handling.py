@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proofs.source.host import Host
+from proofs.symbolic import Veiled
 from proofs.symbolic.active import ACTIVE
 
 AMBIGUOUS = (TypeError, AttributeError, NameError, RecursionError, MemoryError)
@@ -14,3 +15,11 @@ def caught(host: Host, error: BaseException | None) -> None:
     if isinstance(error, AMBIGUOUS) and (ACTIVE.get() is not None or host.world is None):
         kind = type(error).__name__
         host.undecided(f"a handler catches a {kind}, which a stand-in may have caused")
+    if error is not None and error.args and _is_ours(host, error):
+        error.args = tuple(Veiled(str, "what an exception says") for _ in error.args)
+
+
+def _is_ours(host: Host, error: BaseException) -> bool:
+    """Whether a stand-in raised it, in words of its own."""
+    frames = host.frames(error)
+    return bool(frames) and frames[-1][0] not in host.files

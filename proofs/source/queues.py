@@ -185,6 +185,13 @@ class RequestQueue(metaclass=SealedMeta):
     def __contains__(self, request: object) -> bool:
         return request in self.__items
 
+    def __eq__(self, other: object) -> bool:
+        if self is not other and other is not None:
+            refused("a queue is compared by ==: nobody knows")
+        return self is other
+
+    __hash__ = object.__hash__
+
 
 _OF_A_DEQUE: dict[str, Callable[..., Any]] = {
     "append": RequestQueue.add_request,

@@ -13,7 +13,7 @@ from proofs.source.ids import id_of
 from proofs.source.sealed import SealedMeta
 from proofs.source.stubs import resolve
 from proofs.source.tokens import UNSEEN, others_among
-from proofs.symbolic import SymSeq, Veiled
+from proofs.symbolic import SymSeq, Veiled, refused
 from proofs.symbolic.telling import told
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ class RequestStatus(_Member, enum.IntEnum, metaclass=_SealedEnum):
     FINISHED_IGNORED = 10
     FINISHED_ERROR = 11
     FINISHED_REPETITION = 12
+
+    def __str__(self) -> str:
+        return self.name
 
     @staticmethod
     def is_finished(status: RequestStatus) -> bool:
@@ -179,6 +182,9 @@ class Request(metaclass=SealedMeta):
 
     def __repr__(self) -> str:
         return told(f"<request {self.request_id}>")
+
+    def __lt__(self, other: object) -> bool:
+        return refused("which of two requests comes first, asked by <: nobody knows")
 
     def foreign__(self) -> Iterator[tuple[str, Any]]:
         """What the text has stored in it that it was not made with."""

@@ -10,6 +10,7 @@ from proofs.source.profile import Row
 from proofs.source.sealed import SealedMeta, path_of
 from proofs.source.unknowns import engine_class
 from proofs.symbolic import Veiled
+from proofs.symbolic.telling import told
 
 _PLAIN = frozenset({int, bool, str, float, type(None)})
 
@@ -53,7 +54,7 @@ class Stub(metaclass=SealedMeta):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        return f"<{path_of(self)}>"
+        return told(f"<{path_of(self)}>")
 
 
 class Maker(Stub):

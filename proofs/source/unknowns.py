@@ -38,6 +38,11 @@ class ClassMeta(SealedMeta):
             cls.__host.unprofiled(*row_of(cls, "()"))
         return super().__call__(*args, **kwargs)
 
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        if cls.__is_ours() and not type.__subclasscheck__(cls, subclass):
+            cls.__host.unprofiled(*row_of(cls, " (issubclass)"))
+        return type.__subclasscheck__(cls, subclass)
+
     def __instancecheck__(cls, instance: object) -> bool:
         if type.__instancecheck__(cls, instance) or not cls.__is_ours():
             return type.__instancecheck__(cls, instance)
