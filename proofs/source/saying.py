@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
+from types import MethodType
 from typing import Any
 
 from proofs.source.footprint import contents
@@ -26,6 +27,17 @@ _ATOMS = frozenset({int, bool, str, float, bytes, complex, type(None), range, ty
 _SYMBOLIC = (SymInt, SymBool, SymSeq, Veiled)
 _LISTS = (list, tuple, set, frozenset, deque, Fresh)
 _MOST = 10_000
+_INSIDE: dict[type, Callable[[Any], Iterable[Any]]] = {
+    BaseException: lambda error: BaseException.args.__get__(error),  # type: ignore[attr-defined]
+    MethodType: lambda method: [method.__self__],
+    slice: lambda part: [part.start, part.stop, part.step],
+    staticmethod: lambda method: [method.__func__],
+    classmethod: lambda method: [method.__func__],
+    type({}.keys()): list,
+    type({}.values()): list,
+    type({}.items()): list,
+}
+"""What else is asked for its text when these are."""
 
 
 class Saying:
@@ -39,7 +51,7 @@ class Saying:
         if name not in LEVELS | ONCE:
             self.host.undecided(f"logger.{name}: what a logger answers, nobody knows")
 
-        def say(*given: Any, **options: Any) -> None:
+        def say(_: Any, *given: Any, **options: Any) -> None:
             allowed = {"scope"} if name in ONCE else _OPTIONS
             if not given or not options.keys() <= allowed:
                 self.host.undecided(f"logger.{name} with such arguments: nobody knows")
@@ -48,7 +60,7 @@ class Saying:
             error = (sys.exception(),) if "exc_info" in options or name == "exception" else ()
             self._told((*given, *options.values(), *error), "a logger")
 
-        return say
+        return MethodType(say, self)
 
     def printed(self, *given: Any, **options: Any) -> None:
         """``print``."""
@@ -113,5 +125,6 @@ def _parts(given: Iterable[Any]) -> Iterable[Any]:
         seen.add(id(part))
         yield part
         open_ += contents(part) or ()
-        if isinstance(part, BaseException) and type(part).__module__ == "builtins":
-            open_ += part.args
+        for kind, inside in _INSIDE.items():
+            if issubclass(type(part), kind):
+                open_ += inside(part)

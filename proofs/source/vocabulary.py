@@ -75,8 +75,7 @@ class _Clock(_OfAHost):
     __slots__ = ()
     called__ = "time"
 
-    @staticmethod
-    def time() -> Any:
+    def time(self) -> Any:
         """Now."""
         return Veiled(float, "the time of day")
 
