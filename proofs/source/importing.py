@@ -18,14 +18,14 @@ from proofs.source.homes import SIBLINGS, is_at_home
 from proofs.source.host import Host
 from proofs.source.rewrite import UNDECIDED
 from proofs.source.stubs import resolve
-from proofs.source.unknowns import unknown
+from proofs.source.unknowns import UnknownMeta, unknown
 from proofs.source.vocabulary import LANGUAGE
 
 BOUND = "_bound__"
 PERHAPS_NOT = (
     "an import under a condition, or whose failure may be caught: nobody knows if it succeeds"
 )
-IN_A_FUNCTION = "an import of what the profile does not know, in a function: it may fail there"
+BELOW = "an import of what the profile does not know, in a function or a class"
 _VARYING = frozenset({"free", "knob", "passed-on", "world"})
 """Kinds of rows that say something else in each run."""
 
@@ -82,7 +82,10 @@ class Imports:
 
     def knows(self, what: Wanted) -> bool:
         """Whether a text or the profile says what that is."""
-        return self._text_of(what) is not None or self._row_of(what) is not None
+        text = self._text_of(what)
+        if text is not None:
+            return type(text[what.name]) is not UnknownMeta
+        return self._row_of(what) is not None
 
     def value(self, what: Wanted) -> Any:
         """What an import binds."""
@@ -140,17 +143,23 @@ class Binding(ast.NodeTransformer):
     def __init__(self, imports: Imports) -> None:
         self._imports = imports
         self._wanted: list[Wanted] = []
-        self._doubtful = self._in_function = False
+        self._doubtful = self._is_below = False
 
     def bound(self, number: int) -> Any:
         """The value of an import, by its number."""
         return self._imports.value(self._wanted[number])
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        outer = self._doubtful, self._in_function
-        self._doubtful, self._in_function = False, True
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        outer, self._is_below = self._is_below, True
         self.generic_visit(node)
-        self._doubtful, self._in_function = outer
+        self._is_below = outer
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        outer = self._doubtful, self._is_below
+        self._doubtful, self._is_below = False, True
+        self.generic_visit(node)
+        self._doubtful, self._is_below = outer
         return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
@@ -187,8 +196,8 @@ class Binding(ast.NodeTransformer):
         names = wanted(node)
         if names and self._doubtful:
             made.append(_doubt(PERHAPS_NOT))
-        elif self._in_function and not all(map(self._imports.knows, names)):
-            made.append(_doubt(IN_A_FUNCTION))
+        elif self._is_below and not all(map(self._imports.knows, names)):
+            made.append(_doubt(BELOW))
         for what in names:
             value = call(BOUND, ast.Constant(len(self._wanted)))
             self._wanted.append(what)

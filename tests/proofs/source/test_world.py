@@ -1,6 +1,7 @@
 """A text behaves here as in a real engine, or what differs is undecided, with the line.
 
-Each condition is planted where a waiting request is admitted: where it holds, its rows are negated.
+Each condition is planted at the head of a step, or where a waiting request is admitted if it is
+about one: where it holds, the requests that run are forgotten, or the rows of that one negated.
 """
 
 from __future__ import annotations
@@ -31,11 +32,17 @@ PROBE = (
 
 
 def _planted(top: str, condition: str) -> dict[str, str]:
-    return {"imports": top, "admit": f"if {condition}:\n                rows = -rows"}
+    if "request" in condition or "rows" in condition:
+        return {"imports": top, "admit": f"if {condition}:\n                rows = -rows"}
+    return {"imports": top, "schedule": f"if {condition}:\n            self.running = []"}
 
 
 def _done(top: str, statements: str) -> dict[str, str]:
-    return {"imports": top, "admit": statements.replace("\n", "\n            ")}
+    """Statements in which ``rows = -rows`` is what may happen."""
+    statements = statements.replace("\n", "\n        ")
+    if "rows," in statements or "rows)" in statements:
+        return {"imports": top, "admit": statements.replace("\n", "\n    ")}
+    return {"imports": top, "schedule": statements.replace("rows = -rows", "self.running = []")}
 
 
 def _check(parts: dict[str, str]) -> SourceReport:
@@ -98,6 +105,7 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "    slow = False\nif slow:\n    rows = -rows",
     ),
     "one under a condition": _planted("X = 1\nif X:\n    import json\n", "X is None"),
+    "one in a class": _planted("class C:\n    from vllm.fork import FLAG\n", "C.FLAG is None"),
     "a name bound twice": _planted(
         "def cdiv(a, b):\n    return 0\nfrom vllm.fork import up as cdiv\n", "cdiv(3, 2)"
     ),
@@ -114,6 +122,9 @@ UNKNOWN: dict[str, dict[str, str]] = {
     ),
     "what is logged": _done(PROBE, 'logger.info("%s", Probe())\nif NOTES:\n    rows = -rows'),
     "what is in it": _done(PROBE, 'logger.info("%s", [Probe()])\nif NOTES:\n    rows = -rows'),
+    "what an exception says": _done(
+        PROBE + "class E(Exception):\n    pass\n", 'logger.info("%s", E(Probe()))'
+    ),
     "what is printed": _done(PROBE, "print(Probe())\nif NOTES:\n    rows = -rows"),
     "what is printed to": _done(PROBE, 'print("", file=Probe())\nif NOTES:\n    rows = -rows'),
     "what is put into a text": _done(PROBE, 'x = f"{Probe()}"\nif NOTES:\n    rows = -rows'),
@@ -156,6 +167,7 @@ ANNOTATIONS: dict[str, str] = {
     "that fills a dictionary": "MORE = defaultdict(list)\nX: MORE['x'] = 0\n",
     "that reads a property": "class C:\n    p = property(NOTES.append)\nc = C()\nX: c.p = 0\n",
     "that makes a list": "X: [n for n in NOTES] = 0\n",
+    "that is unpacked": "def f(*x: *NOTES):\n    pass\n",
 }
 
 AS_PYTHON: dict[str, tuple[str, dict[str, str]]] = {
@@ -263,16 +275,24 @@ def test_annotations_that_are_never_evaluated_may_say_anything() -> None:
     assert check_source((Text("scheduler.py", content),), "mini", modes=[SYNC]).verdict == PROVED
 
 
+def test_an_annotation_that_may_fail_in_a_function_is_rejected() -> None:
+    missing = "def f():\n    try:\n        def g(x: Missing):\n            pass\n"
+    missing += "    except Exception:\n        return 1\n    return 0\n"
+    assert "may fail" in _check(_planted(missing, "not f()")).rejected
+
+
 def test_the_line_and_the_row_are_told() -> None:
     (gap,) = _check(UNKNOWN["an instance of a class"]).findings[0].gaps
     assert gap.attribute == "import VllmConfig (isinstance)" and gap.line > 0
     assert gap.settle.startswith("import VllmConfig | class | vllm_config |")
 
 
-def test_a_name_is_taken_from_the_text_that_is_meant() -> None:
-    helper = Text("utils.py", "def check_stop(request, limit):\n    return limit\n", helper=True)
-    own = text(
-        imports="from fork.sched.utils import check_stop as other\n", admit="rows = other(1, rows)"
-    )
-    report = check_source((helper, Text("thrifty.py", own)), "mini", modes=[SYNC])
-    assert report.verdict == PROVED, report
+@pytest.mark.parametrize(
+    ("condition", "verdict"),
+    [("half(2) == 1", VIOLATED), ("SIZE == 5", VIOLATED), ("FLAG is None", UNDECIDED)],
+)
+def test_names_of_a_file_beside_it_are_what_they_are_there(condition: str, verdict: str) -> None:
+    helper = FLAG + "SIZE = 5\ndef half(n):\n    return n // 2\n"
+    parts = _planted("from fork.sched.utils import FLAG, SIZE, half\n", condition)
+    both = (Text("utils.py", helper, helper=True), Text("thrifty.py", text(**parts)))
+    assert check_source(both, "mini", modes=[SYNC]).verdict == verdict
