@@ -13,14 +13,12 @@ The text is run as it stands but for the following, none of which changes what i
   that only store (``guarding``), and a loop's test with the breaks behind it (``leaving``);
 * an ``if`` that only fills a set the profile calls a sink (it feeds nothing), and that the text
   reads nowhere else, is dropped; what only reports a set's content forks no path (``reporting``);
-* an empty dictionary display becomes a call, so that a replay on integers can note which line
-  scheduled a request;
+* an empty dictionary display becomes a call: a replay notes which line scheduled a request;
 * ``is`` and ``~`` go by what a symbolic value stands for: see ``identity``;
 * what makes a text of values (``str(x)``, ``f"{x}"``, ``"%s" % x``, ``", ".join(...)``) is called
   by a name of ours: of a symbolic value there is a text nobody may look into, see
   ``proofs.symbolic.speech``; a handler that catches a ``TypeError`` asks whose it is;
-* attribute names that the prover's own symbolic values use are read through a guard: a symbolic
-  number must look like a number to the text, and must not be taken apart by it.
+* attribute names that symbolic values use are read through a guard: no text takes one apart.
 
 Inserted names contain two underscores, which the gate refuses in a text.
 """
@@ -33,6 +31,7 @@ from itertools import pairwise
 from typing import Any
 
 from proofs.source import identity
+from proofs.source.acting import bound_by
 from proofs.source.errors import Rejected
 from proofs.source.identity import INVERT, IS, IS_NOT
 from proofs.source.merger import Merger
@@ -72,7 +71,8 @@ def rewrite(
     """
     if acting is not None:
         tree = Merger(sinks, sets).visit(_Acting(acting).visit(tree) if acting else tree)
-    changed: ast.Module = _Rewriter(file, unseen).visit(tree)
+    asks = not any(bound_by(node) == "isinstance" for node in ast.walk(tree))
+    changed: ast.Module = _Rewriter(file, unseen, asks).visit(tree)
     return ast.fix_missing_locations(changed)
 
 
@@ -90,15 +90,14 @@ class _Acting(ast.NodeTransformer):
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, file: str, unseen: Collection[str]) -> None:
-        self.file, self._unseen = file, unseen
+    def __init__(self, file: str, unseen: Collection[str], asks: bool) -> None:
+        self.file, self._unseen, self._asks = file, unseen, asks
         self._in_function = False
 
     # -- annotations ---------------------------------------------------------------------------
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Without its annotation; one without a value still makes a name local."""
-        if node.value is None:
+        if node.value is None:  # it makes a name local all the same
             node.annotation = ast.copy_location(ast.Constant(None), node.annotation)
             return self.generic_visit(node)
         made = ast.Assign(targets=[node.target], value=node.value)
@@ -208,7 +207,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         node.func = self._used(node.func)
-        node.args = [self.visit(part) for part in node.args]
+        asks = self._asks and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+        of = self._used if asks else self.visit
+        node.args = [*map(self.visit, node.args[:1]), *map(of, node.args[1:])]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
         match node:
