@@ -165,8 +165,7 @@ class _Rewriter(ast.NodeTransformer):
         return [ast.copy_location(ast.Expr(_call(TICK)), node), node]
 
     def _tick(self, body: list[ast.stmt]) -> None:
-        first = body[0]
-        body.insert(0, ast.copy_location(ast.Expr(_call(TICK)), first))
+        body.insert(0, ast.copy_location(ast.Expr(_call(TICK)), body[0]))
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """``x is y``: a symbolic truth value is not the object it stands for."""
