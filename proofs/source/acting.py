@@ -55,10 +55,10 @@ def _redefines(node: ast.AST, decorates: bool) -> bool:
             return not decorates  # a property under a name that nobody follows
         case ast.FunctionDef(name=name) if name in _OPERATORS:
             return _computed(node) is None
-    return _bound(node) in _BUILTINS
+    return bound_by(node) in _BUILTINS
 
 
-def _bound(node: ast.AST) -> str | None:
+def bound_by(node: ast.AST) -> str | None:
     """The name a node binds, if it binds one."""
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):

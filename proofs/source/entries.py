@@ -30,20 +30,20 @@ def schedulers(
     here = [n.name for f in trees if f in own for n in trees[f].body if isinstance(n, ast.ClassDef)]
     mine = {name: classes[name] for name in dict.fromkeys(here) if name in classes}
     usual = {mode: mine[name] for mode, name in USUAL.items() if name in mine}
-    if SYNC in usual and hasattr(usual[SYNC], ENTRY):
+    if SYNC in usual and _has(usual[SYNC], ENTRY):
         return usual
-    able = {n: c for n, c in mine.items() if hasattr(c, ENTRY) and hasattr(c, BOOKS)}
+    able = {n: c for n, c in mine.items() if _has(c, ENTRY) and _has(c, BOOKS)}
     if not able:
         raise _none(", ".join(own), mine)
     base = classes.get(USUAL[ASYNC])
-    overlapping = {n: c for n, c in able.items() if base is not None and issubclass(c, base)}
+    overlapping = {n: c for n, c in able.items() if base is not None and base in c.__mro__}
     plain = {n: c for n, c in able.items() if n not in overlapping}
     found: dict[str, type] = {}
     for mode, several in ((SYNC, plain), (ASYNC, overlapping)):
         leaves = {
             n: c
             for n, c in several.items()
-            if not any(issubclass(other, c) for other in several.values() if other is not c)
+            if not any(c in other.__mro__ for other in several.values() if other is not c)
         }
         if len(leaves) > 1:
             raise SourceError(
@@ -53,6 +53,11 @@ def schedulers(
         if leaves:
             (found[mode],) = leaves.values()
     return found
+
+
+def _has(made: type, name: str) -> bool:
+    """Whether a class has a method; what derives from an unknown one is not asked."""
+    return any(name in vars(kind) for kind in made.__mro__)
 
 
 def needs_base(trees: Mapping[str, ast.Module], own: Collection[str]) -> None:

@@ -46,7 +46,10 @@ class Rejected(SourceError):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A place where the environment profile does not say what the source would see."""
+    """A place where the environment profile does not say what the source would see.
+
+    Where no row could say it, ``settle`` is empty and ``attribute`` is the reason.
+    """
 
     attribute: str
     file: str
@@ -56,6 +59,8 @@ class Gap:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
+        if not self.settle:
+            return f"{place}: {self.attribute}"
         return (
             f"{place}: the profile does not know {self.attribute}; "
             f"a row for --profile that settles it: {self.settle}"

@@ -17,7 +17,8 @@ from typing import Any
 from proofs.source.ids import RequestId
 from proofs.source.queues import RequestQueue, SchedulingPolicy
 from proofs.source.requests import PauseState, RequestStatus
-from proofs.source.stubs import Maker, Record, SealedMeta, Stub
+from proofs.source.sealed import SealedMeta
+from proofs.source.stubs import Maker, Record, Stub
 from proofs.source.tokens import StopToken, Token, Unseen
 from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from proofs.source.requests import Request
-from proofs.source.stubs import SealedMeta
+from proofs.source.sealed import SealedMeta
 from proofs.symbolic import SymBool
 from spec.logic import any_of, ite, not_
 

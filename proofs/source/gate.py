@@ -9,6 +9,7 @@ allow-list where that is possible and a deny-list of introspection where it is n
 * names and attributes with two underscores are refused but for the few a scheduler uses;
 * the attributes through which Python objects lead to frames, code and modules are refused, and so
   is ``str.format``, which reads attributes named in a string;
+* an annotation names a type and does no more (``annotations``): a check does not evaluate it;
 * size, number of nodes and nesting are bounded.
 
 Loops are bounded at run time (``rewrite`` counts iterations, ``sandbox`` counts seconds).
@@ -22,6 +23,7 @@ import tokenize
 import warnings
 from collections.abc import Iterator
 
+from proofs.source.annotations import refusals as of_annotations
 from proofs.source.errors import Rejected
 from proofs.source.names import FORBIDDEN_ATTRIBUTES, FORBIDDEN_MODULES, FORBIDDEN_NAMES, UNREAD
 
@@ -58,9 +60,10 @@ def parse(text: str, file: str) -> ast.Module:
     """
     tree = tree_of(text, file)
     _bounded(tree, file)
-    refusals = sorted(
+    refusals = [
         (getattr(node, "lineno", 1), why) for node in ast.walk(tree) for why in _refusals(node)
-    )
+    ]
+    refusals = sorted([*refusals, *of_annotations(tree)])
     if refusals:
         raise Rejected(file, *refusals[0])
     _compiles(tree, file)
@@ -138,9 +141,9 @@ def _refusals(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.Import | ast.ImportFrom):
         yield from _import(node)
     elif isinstance(node, ast.Name):
-        yield from _name(node.id)
+        yield from _name(node.id, isinstance(node.ctx, ast.Load))
     elif isinstance(node, ast.Attribute):
-        yield from _attribute(node.attr)
+        yield from _attribute(node.attr, isinstance(node.ctx, ast.Load))
     elif isinstance(node, ast.arg):
         yield from _name(node.arg)
     elif isinstance(node, ast.keyword):
@@ -184,15 +187,16 @@ def _import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
                 yield f"imports {name}"
 
 
-def _name(name: str) -> Iterator[str]:
+def _name(name: str, is_read: bool = False) -> Iterator[str]:
     if name in FORBIDDEN_NAMES:
         yield f"uses {name}"
-    elif "__" in name and name not in DUNDER_NAMES:
+    elif "__" in name and not (is_read and name in DUNDER_NAMES):
         yield f"uses the name {name}"
 
 
-def _attribute(name: str) -> Iterator[str]:
-    if name in FORBIDDEN_ATTRIBUTES or ("__" in name and name not in DUNDER_ATTRIBUTES):
+def _attribute(name: str, is_read: bool) -> Iterator[str]:
+    usual = is_read and name in DUNDER_ATTRIBUTES
+    if name in FORBIDDEN_ATTRIBUTES or ("__" in name and not usual):
         yield f"uses the attribute {name}"
 
 

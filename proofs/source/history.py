@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from proofs.source.stubs import SealedMeta
+from proofs.source.sealed import SealedMeta
 from proofs.source.tokens import UNSEEN
 from proofs.symbolic import SymInt, SymSeq, refused
 from proofs.symbolic.telling import told

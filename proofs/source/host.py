@@ -53,6 +53,8 @@ class Host:
         """Path of a stub → what was found under its attributes, where that never changes."""
         self.gaps: list[Gap] = []
         """What the profile did not know, in this run."""
+        self.classes: dict[type, None] = {}
+        """Every class the texts have made."""
         self.own: Owned
         """What the texts own beside their scheduler objects, once they are loaded."""
         self.world: World | None = None
@@ -120,7 +122,13 @@ class Host:
         """
         name = attribute.rpartition(".")[2]
         row = row or settling_line(attribute, name in self.called, name in self.opened)
-        gap = Gap(attribute, *self.position(), row)
+        self._gap(Gap(attribute, *self.position(), row))
+
+    def undecided(self, reason: str) -> NoReturn:
+        """The text depends on what no row could say: this path is undecided."""
+        self._gap(Gap(reason, *self.position(), ""))
+
+    def _gap(self, gap: Gap) -> NoReturn:
         self.gaps.append(gap)
         if self.world is not None:
             self.world.context.unsupported(str(gap))

@@ -7,8 +7,14 @@ from typing import Any
 
 from proofs.source.history import History
 from proofs.source.ids import RequestId
+from proofs.source.queues import RequestQueue, SchedulingPolicy
+from proofs.source.requests import Request
+from proofs.source.sealed import SealedMeta, path_of
+from proofs.source.stubs import Record
 from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled, refused
 
+_SINGLE = (Request, RequestQueue, Record)
+"""Stand-ins of which there is one for each object of the engine."""
 IS, IS_NOT, INVERT = "_is__", "_is_not__", "_invert__"
 
 
@@ -21,6 +27,10 @@ def is_same(left: Any, right: Any) -> Any:
     for one, other in ((left, right), (right, left)):
         if type(one) is RequestId and type(other) is RequestId:
             return one is other
+        if type(one) is SchedulingPolicy and type(other) is SchedulingPolicy:
+            return one == other  # there is one of each
+        if one is not other and _are_alike(one, other):
+            refused("whether two objects of the engine are the same")
         if isinstance(one, Veiled) and one is not other and isinstance(other, one.kind__):
             one.refuse__("whether two values are the same object")
         if type(one) is SymBool:
@@ -32,6 +42,12 @@ def is_same(left: Any, right: Any) -> Any:
         if one is not other and type(one) is History and isinstance(other, list):
             refused("whether two lists are the same object")
     return left is right
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Whether two stand-ins may stand for one object."""
+    ours = type(one) is type(other) and isinstance(type(one), SealedMeta)
+    return ours and not isinstance(one, _SINGLE) and path_of(one) == path_of(other)
 
 
 def is_other(left: Any, right: Any) -> Any:

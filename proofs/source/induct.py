@@ -28,6 +28,7 @@ from proofs.source.witness import disagreement
 from proofs.symbolic import (
     Answer,
     Exploration,
+    Gap,
     Ground,
     Limits,
     NondeterminismError,
@@ -143,6 +144,12 @@ def explore(
         outcome.doubts.append(f"{task.name}: no state satisfies the assumptions")
 
 
+def _told(gap: Gap, files: Collection[str]) -> str:
+    """Why a path is undecided, and where in the text, if the reason does not say so itself."""
+    named = gap.where.file not in files or gap.reason.startswith(gap.where.file)
+    return gap.reason if named else f"{gap.where}: {gap.reason}"
+
+
 def _judge(
     loaded: Loaded,
     task: Task,
@@ -153,7 +160,7 @@ def _judge(
 ) -> None:
     """Put every goal of one path to the solver."""
     if path.unsupported:
-        outcome.doubts += [gap.reason for gap in path.unsupported]
+        outcome.doubts += [_told(gap, loaded.host.files) for gap in path.unsupported]
         return
     if path.error is not None:
         if outcome.is_void:

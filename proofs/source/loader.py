@@ -17,19 +17,29 @@ from typing import Any
 
 from proofs.source import merging, reading, rewrite, storing
 from proofs.source.acting import acting_properties, may_compute_ahead
+from proofs.source.asking import Asking
 from proofs.source.entries import needs_base, schedulers
-from proofs.source.errors import Rejected, SourceError, Unprofiled, said
+from proofs.source.errors import Gap, Rejected, SourceError, Unprofiled, said
 from proofs.source.footprint import Own
 from proofs.source.freeset import has, perhaps, total
 from proofs.source.gate import parse, tree_of
 from proofs.source.host import RAN_ON, Host, RanOn
+from proofs.source.importing import BOUND, Binding, Imports, wanted
 from proofs.source.names import PLAIN_BUILTINS
 from proofs.source.owned import Owned
 from proofs.source.profile import Profile
 from proofs.source.reporting import HAS, PERHAPS, TOTAL, only_taken
-from proofs.source.stubs import resolve, unknown
-from proofs.source.vocabulary import LANGUAGE
-from proofs.symbolic import sym_all, sym_any, sym_len, sym_max, sym_min, sym_sum
+from proofs.source.saying import Saying
+from proofs.symbolic import (
+    Unsupported,
+    refused,
+    sym_all,
+    sym_any,
+    sym_len,
+    sym_max,
+    sym_min,
+    sym_sum,
+)
 
 MAX_RANGE = 100_000
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -84,6 +94,7 @@ class _Making:
     """Properties that do more than compute: see `rewrite.rewrite`."""
     sinks: frozenset[str]
     """Attributes that feed nothing."""
+    imports: Imports
     namespaces: list[dict[str, Any]] = field(default_factory=list)
     classes: dict[type, None] = field(default_factory=dict)
     """Every class a text has made."""
@@ -137,12 +148,16 @@ def _made(
         _builtins(host),
         acting_properties(everything) if merges else None,
         only_taken(nodes.values(), host.profile.sinks),
+        Imports(host),
     )
+    host.classes = making.classes
     making.builtins["__build_class__"] = making.build_class
     for text, _ in read:
         imports = [n for n in nodes[text.name] if isinstance(n, ast.Import | ast.ImportFrom)]
         try:
-            defined |= _executed(host, text, imports, defined, making)
+            namespace = _executed(host, text, imports, making)
+            making.imports.loaded(text.name, text.name not in own and not text.helper, namespace)
+            defined |= _defined(namespace, trees[text.name])
         except (SourceError, Unprofiled):
             if not text.helper:
                 raise
@@ -178,27 +193,34 @@ def _gated(texts: Iterable[Text]) -> list[tuple[Text, ast.Module]]:
 def _executed(
     host: Host,
     text: Text,
-    imports: list[ast.Import | ast.ImportFrom],
-    defined: Mapping[str, Any],
+    imports: Iterable[ast.Import | ast.ImportFrom],
     making: _Making,
 ) -> dict[str, Any]:
-    """What a text defines, by name.
+    """The namespace of a text.
 
     Raises:
         SourceError, Unprofiled: as `load`.
     """
     # The gate has passed this text; the tree kept for reports must stay as it was read.
     tree = tree_of(text.content, text.name)
-    tree = rewrite.rewrite(tree, text.name, making.sinks, making.acting, host.profile.sets)
-    tree = _without_imports(tree)
+    names = [what for node in imports for what in wanted(node)]
+    unseen = {what.bound for what in names if not making.imports.knows(what)}
+    tree = rewrite.rewrite(tree, text.name, making.sinks, making.acting, host.profile.sets, unseen)
+    binding = Binding(making.imports)
+    tree = ast.fix_missing_locations(binding.visit(tree))
     namespace: dict[str, Any] = {"__builtins__": making.builtins, "__name__": "scheduler"}
+    namespace[BOUND] = binding.bound
     making.namespaces.append(namespace)
-    namespace |= _imported(host, imports, defined)
     code = compile(tree, text.name, "exec", dont_inherit=True)
     try:
         exec(code, namespace)
         if host.ran_on is not None:  # and the text caught it
             raise host.ran_on
+        if host.gaps:  # the same
+            raise Unprofiled(host.gaps[0])
+    except Unsupported as looked:
+        lines = [line for file, line in host.frames(looked) if file in host.files]
+        raise Unprofiled(Gap(str(looked), text.name, lines[-1] if lines else 0, "")) from None
     except RanOn as ran_on:
         raise Rejected(ran_on.file, ran_on.line, RAN_ON) from None
     except (RecursionError, MemoryError) as error:
@@ -213,33 +235,35 @@ def _executed(
         AssertionError,
         RuntimeError,
     ) as error:
+        if host.gaps:  # of which it is a consequence
+            raise Unprofiled(host.gaps[0]) from None
         lines = [line for file, line in host.frames(error) if file in host.files]
         line = lines[-1] if lines else 0
         raise SourceError(
             f"{text.name}:{line}: the file does not load: {type(error).__name__}: {said(error)}"
         ) from None
-    return {
-        name: value
-        for name, value in namespace.items()
-        if not name.startswith("__") and _defined_here(name, tree)
-    }
+    return namespace
 
 
 def _builtins(host: Host) -> dict[str, Any]:
     """The builtins a text can see."""
     table = {name: getattr(builtins, name) for name in PLAIN_BUILTINS}
+    saying = Saying(host)
     return table | {
         "len": sym_len,
         "min": sym_min,
         "max": sym_max,
         "sum": sym_sum,
         # What makes its elements as it goes is not asked for more than Python would: they may act.
-        "any": lambda items: sym_any(items) if _is_made(items) else any(items),
-        "all": lambda items: sym_all(items) if _is_made(items) else all(items),
+        "any": lambda items: sym_any(items) if _is_made(items, host) else any(items),
+        "all": lambda items: sym_all(items) if _is_made(items, host) else all(items),
         "range": _range,
-        "print": lambda *args, **kwargs: None,
-        "getattr": _getattr,
-        "hasattr": lambda value, name: _getattr(value, name, host) is not host,
+        "print": saying.printed,
+        **Asking(host).functions(),
+        rewrite.SPOKEN: saying.spoken,
+        rewrite.FORMATTED: saying.formatted,
+        rewrite.REMAINDER: saying.remainder,
+        rewrite.UNDECIDED: host.undecided,
         rewrite.TICK: host.tick,
         rewrite.ROWS: host.new_rows,
         **rewrite.FUNCTIONS,
@@ -251,72 +275,23 @@ def _builtins(host: Host) -> dict[str, Any]:
     }
 
 
-def _is_made(items: Any) -> bool:
-    """Whether all elements are there, so that looking at one changes nothing."""
-    return isinstance(items, (list, tuple, set, frozenset, dict, deque, *_VIEWS))
+def _is_made(items: Any, host: Host) -> bool:
+    """Whether all elements are there, and none acts, so that looking at one changes nothing."""
+    made = isinstance(items, (list, tuple, set, frozenset, dict, deque, *_VIEWS))
+    return (
+        made and type(items) not in host.classes and not any(type(i) in host.classes for i in items)
+    )
 
 
 def _range(*bounds: Any) -> range:
     made = range(*bounds)
     if len(made) > MAX_RANGE:
-        raise ValueError(f"a range of more than {MAX_RANGE} numbers")
+        refused(f"a range of more than {MAX_RANGE} numbers")
     return made
 
 
-def _getattr(value: Any, name: str, *default: Any) -> Any:
-    try:
-        return rewrite.read(value, name)
-    except AttributeError:
-        if default:
-            return default[0]
-        raise
-
-
-def _imported(
-    host: Host, imports: list[ast.Import | ast.ImportFrom], defined: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Every imported name bound to what an earlier text defines, or to its stub."""
-    bound: dict[str, Any] = {}
-    for node in imports:
-        for alias in node.names:
-            name = alias.name
-            if isinstance(node, ast.ImportFrom):
-                if node.module == "__future__":
-                    continue
-                value = defined[name] if name in defined else _stub(host, name)
-            elif alias.asname is None:
-                name = name.split(".")[0]
-                value = _stub(host, name)
-            else:
-                value = _stub(host, name.rpartition(".")[2])
-            bound[alias.asname or name] = value
-    return bound
-
-
-def _stub(host: Host, name: str) -> Any:
-    path = f"import {name}"
-    made: Callable[[Host], Any] | None = LANGUAGE.get(path)
-    if made is not None:
-        return made(host)
-    if host.row(path) is not None:
-        return resolve(host, path)
-    return unknown(host, name)
-
-
-class _ImportRemover(ast.NodeTransformer):
-    def visit_Import(self, node: ast.Import) -> ast.AST:
-        return ast.copy_location(ast.Pass(), node)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        return ast.copy_location(ast.Pass(), node)
-
-
-def _without_imports(tree: ast.Module) -> ast.Module:
-    stripped: ast.Module = _ImportRemover().visit(tree)
-    return stripped
-
-
-def _defined_here(name: str, tree: ast.Module) -> bool:
-    return any(
-        isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name for node in tree.body
-    )
+def _defined(namespace: Mapping[str, Any], tree: ast.Module) -> dict[str, Any]:
+    """The classes and functions a text defines, by name."""
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    here = {node.name for node in tree.body if isinstance(node, kinds)}
+    return {name: value for name, value in namespace.items() if name in here}

@@ -5,23 +5,24 @@ from __future__ import annotations
 from proofs.symbolic import SymBool, SymInt, SymSeq
 
 
-def _listed(text: str) -> frozenset[str]:
+def listed(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
-PLAIN_BUILTINS = _listed(
+PLAIN_BUILTINS = listed(
     """
     abs bool bytes callable classmethod dict divmod enumerate filter float frozenset int
     isinstance issubclass iter list map next object property reversed round set slice sorted
     staticmethod str super tuple zip NotImplemented
-    ArithmeticError AssertionError AttributeError Exception IndexError KeyError LookupError
-    NotImplementedError OverflowError RuntimeError StopIteration TypeError ValueError
-    ZeroDivisionError
+    ArithmeticError AssertionError AttributeError Exception ImportError IndexError KeyError
+    LookupError ModuleNotFoundError NotImplementedError OverflowError RuntimeError StopIteration
+    TypeError ValueError ZeroDivisionError
     """
 )
 """Builtins a text sees unchanged; the loader adds merging and bounded versions of a few more."""
 
-FORBIDDEN_NAMES = _listed(
+FORBIDDEN_NAMES = listed(
     """
     eval exec compile open globals locals vars dir input breakpoint help exit quit memoryview
     setattr delattr type id hash __import__
@@ -29,7 +30,7 @@ FORBIDDEN_NAMES = _listed(
 )
 """Builtins that lead outside, or let a text take the checker's own objects apart."""
 
-FORBIDDEN_ATTRIBUTES = _listed(
+FORBIDDEN_ATTRIBUTES = listed(
     """
     format format_map mro gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin
     ag_frame ag_code ag_await f_back f_builtins f_code f_globals f_locals f_trace tb_frame
@@ -38,7 +39,7 @@ FORBIDDEN_ATTRIBUTES = _listed(
 )
 """Attributes that lead from an object to frames, code, modules or the shell."""
 
-FORBIDDEN_MODULES = _listed(
+FORBIDDEN_MODULES = listed(
     """
     builtins os sys io subprocess socket ssl select selectors signal shutil pathlib tempfile glob
     fcntl pty pwd grp resource mmap ctypes cffi importlib imp pkgutil runpy zipimport gc
@@ -55,7 +56,7 @@ these is refused as a whole nevertheless, for a reader of the report to learn it
 
 REFUSED_EVENTS = tuple(
     sorted(
-        _listed(
+        listed(
             """
             open import os. socket. subprocess. shutil. tempfile. glob. urllib. http. ftplib.
             smtplib. pty. signal. fcntl. mmap. sqlite3. syslog. webbrowser. resource. ensurepip.
@@ -69,7 +70,7 @@ UNREAD = "<text under proof>"
 """How the parser knows every text.  For a syntax error CPython tries to open the file of that name,
 to quote the line: refused like any other, but no attempt of the text."""
 
-MUTATORS = _listed(
+MUTATORS = listed(
     """
     append appendleft add clear discard extend insert pop popleft remove update
     difference_update setdefault add_request prepend_request prepend_requests

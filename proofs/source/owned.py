@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proofs.source.footprint import PLAIN, Opaque, Own, cell_contents, contents, is_same, parts
-from proofs.source.stubs import SealedMeta
+from proofs.source.sealed import SealedMeta
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ KINDS = {
     "make": "a function or class whose call gives the object named by the value",
     "world": "answered by world.py: nondeterministic under the named assumptions",
     "python": "ordinary Python or vLLM's own vocabulary, in vocabulary.py",
-    "class": "a class of which no instance exists here; isinstance is False",
+    "class": "a class of the engine; the value names objects that are no instances of it, or says"
+    " `base`: a text may derive from it; all else about it is undecided",
     "record": "a plain data record with the fields it is built with",
     "state": "state between two steps: the arbitrary value an inductive step starts from (STATES)",
 }
@@ -94,6 +95,8 @@ class Profile:
     rows: dict[str, Row]
     groups: frozenset[str]
     """Names that are objects because rows lie below them."""
+    added: frozenset[str] = frozenset()
+    """Names of rows that are not the table's own: they speak of the text that is checked."""
 
     @cached_property
     def states(self) -> tuple[tuple[str, Row], ...]:
@@ -152,7 +155,8 @@ def profile_for(version: str | None, extra: str = "") -> Profile:
     """
     rows = {row.attribute: row for row in parse(TABLE + "\n" + extra) if row.covers(version)}
     groups = {name.rpartition(".")[0] for name in rows if "." in name}
-    return Profile(rows, frozenset(groups))
+    added = frozenset(row.attribute for row in parse(extra))
+    return Profile(rows, frozenset(groups), added)
 
 
 def parse(table: str) -> list[Row]:

@@ -102,11 +102,11 @@ import deque                                        | python | | | |
 import cdiv                                         | python | | | | rounds up
 import contextlib                                   | python | | | | suppress
 import dataclass                                    | python | | | | on a class derived from a record
-import field                                        | call   | None | | | a default of such a class
+import field                                        | python | | | | a default of such a class
 import TYPE_CHECKING                                | const  | False | | | nothing is type-checked at run time
 import Any                                          | class  | | | | annotations only
 import VllmConfig                                   | class  | | | | annotations only
-import Request                                      | class  | | | | annotations only
+import Request                                      | python | | | | annotations, and whether something is one
 import KVCacheManager                               | make   | kv_cache_manager | | |
 import EncoderCacheManager                          | make   | encoder_cache_manager | | |
 import EncoderDecoderCacheManager                   | make   | encoder_cache_manager | | |
@@ -114,12 +114,12 @@ EncoderCacheManager.create_manager()                | make   | encoder_cache_man
 import KVConnectorFactory                           | object | | | |
 KVConnectorFactory.create_connector()               | make   | connector | | |
 import KVConnectorRole                              | object | | | |
-KVConnectorRole.SCHEDULER                           | const  | 0 | | |
+KVConnectorRole.SCHEDULER                           | object | | | |
 import EventPublisherFactory                        | object | | | |
 EventPublisherFactory.create()                      | make   | kv_event_publisher | | |
 import MULTIMODAL_REGISTRY                          | object | | | |
 MULTIMODAL_REGISTRY.supports_multimodal_inputs()    | call   | False | | 0.30 | no multi-modal input
-import SchedulerInterface                           | class  | | | | an interface
+import SchedulerInterface                           | class  | base | | | an interface
 import SchedulerOutput                              | record | | | |
 SchedulerOutput.has_structured_output_requests      | const  | False | | | no grammars
 SchedulerOutput.pending_structured_output_tokens    | const  | False | | | no grammars
@@ -142,15 +142,15 @@ SpecDecodingStats.new()                             | make   | statistics | | |
 statistics.record()                                 | call   | None | | | statistics change no decision
 statistics.observe_draft()                          | call   | None | | | statistics change no decision
 import MambaSpec                                    | python | | | | the spec of the one group, if it is Mamba
-import SupportsHMA                                  | class  | | | | a plain connector
+import SupportsHMA                                  | class  | None connector | | | a plain connector
 import RoutedExpertsManager                         | class  | | | 0.30 | off
-import HybridKVCacheCoordinator                     | class  | | | 0.26 | one group
+import HybridKVCacheCoordinator                     | class  | coordinator | | 0.26 | one group
 import get_mamba_prefill_checkpoint_position        | python | | 0.30 | | last block boundary of a prefill
 import is_mamba_prefill_checkpoint_valid            | call   | False | 0.30 | | no internal Mamba checkpoints
-import KV_FETCH_STAGES                              | const  | ('a', 'b', 'c') | 0.32 | | statistics
-import KV_FETCH_COMPLETED_WAITING                   | const  | 'a' | 0.32 | | statistics
-import KV_FETCH_IN_PROGRESS                         | const  | 'b' | 0.32 | | statistics
-import KV_FETCH_WAITING_TO_START                    | const  | 'c' | 0.32 | | statistics
+import KV_FETCH_STAGES                              | const  | ('waiting_to_start', 'in_progress', 'completed_waiting') | 0.32 | | statistics
+import KV_FETCH_COMPLETED_WAITING                   | const  | 'completed_waiting' | 0.32 | | statistics
+import KV_FETCH_IN_PROGRESS                         | const  | 'in_progress' | 0.32 | | statistics
+import KV_FETCH_WAITING_TO_START                    | const  | 'waiting_to_start' | 0.32 | | statistics
 import current_platform                             | object | | 0.29 | |
 current_platform.is_xpu()                           | call   | False | 0.29 | | not an XPU
 # --- the KV cache manager ---------------------------------------------------------------------

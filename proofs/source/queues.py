@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from proofs.source.stubs import SealedMeta
-from proofs.symbolic import SymBool
+from proofs.source.sealed import SealedMeta
+from proofs.symbolic import SymBool, Veiled, refused
 
 if TYPE_CHECKING:
     from proofs.source.requests import Request
@@ -39,6 +39,35 @@ class SchedulingPolicy(metaclass=SealedMeta):
         return 0
 
 
+NAMES = ("fcfs", "priority")
+
+
+class PolicyName(Veiled):
+    """What the configuration says: one of two words."""
+
+    __slots__ = ("is_priority__",)
+
+    def __init__(self, is_priority: Any) -> None:
+        super().__init__(str, "the name of the policy")
+        self.is_priority__ = is_priority
+
+    def __eq__(self, other: object) -> Any:
+        if type(other) is PolicyName:
+            return SchedulingPolicy(self.is_priority__) == SchedulingPolicy(other.is_priority__)
+        if type(other) is not str or other not in NAMES:
+            return super().__eq__(other) if isinstance(other, Veiled) else False
+        mine = self.is_priority__
+        if other == NAMES[1]:
+            return mine
+        return ~mine if type(mine) is SymBool else not mine
+
+    def __ne__(self, other: object) -> Any:
+        same = self.__eq__(other)
+        return ~same if type(same) is SymBool else not same
+
+    __hash__ = Veiled.__hash__
+
+
 class PolicyNames(metaclass=SealedMeta):
     """The class ``SchedulingPolicy`` as the text names it."""
 
@@ -46,10 +75,19 @@ class PolicyNames(metaclass=SealedMeta):
     FCFS = SchedulingPolicy(False)
     PRIORITY = SchedulingPolicy(True)
 
+    answers__ = True
+
     def __call__(self, policy: Any) -> SchedulingPolicy:
-        if not isinstance(policy, SchedulingPolicy):
-            raise ValueError(f"{policy!r} is not a valid SchedulingPolicy")
+        if type(policy) is PolicyName:
+            return SchedulingPolicy(policy.is_priority__)
+        if type(policy) is str and policy in NAMES:
+            return SchedulingPolicy(policy == NAMES[1])
+        if type(policy) is not SchedulingPolicy:
+            refused("SchedulingPolicy() of what is no policy: nobody knows")
         return policy
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, SchedulingPolicy)
 
 
 class RequestQueue(metaclass=SealedMeta):
@@ -146,6 +184,13 @@ class RequestQueue(metaclass=SealedMeta):
 
     def __contains__(self, request: object) -> bool:
         return request in self.__items
+
+    def __eq__(self, other: object) -> bool:
+        if self is not other and other is not None:
+            refused("a queue is compared by ==: nobody knows")
+        return self is other
+
+    __hash__ = object.__hash__
 
 
 _OF_A_DEQUE: dict[str, Callable[..., Any]] = {

@@ -10,9 +10,10 @@ from model.request import RequestStatus as ModelStatus
 from proofs.source.fresh import Fresh
 from proofs.source.history import History
 from proofs.source.ids import id_of
-from proofs.source.stubs import SealedMeta, resolve
+from proofs.source.sealed import SealedMeta
+from proofs.source.stubs import resolve
 from proofs.source.tokens import UNSEEN, others_among
-from proofs.symbolic import SymSeq
+from proofs.symbolic import SymSeq, Veiled, refused
 from proofs.symbolic.telling import told
 
 if TYPE_CHECKING:
@@ -55,18 +56,24 @@ class RequestStatus(_Member, enum.IntEnum, metaclass=_SealedEnum):
     FINISHED_ERROR = 11
     FINISHED_REPETITION = 12
 
+    def __str__(self) -> str:
+        return self.name
+
     @staticmethod
     def is_finished(status: RequestStatus) -> bool:
         """Whether a request of this status is over."""
         return status > RequestStatus.PREEMPTED
 
     @staticmethod
-    def get_finished_reason(status: RequestStatus) -> str | None:
-        """Why it is over, in words."""
-        return status.name if RequestStatus.is_finished(status) else None
+    def get_finished_reason(status: RequestStatus) -> Any:
+        """Why it is over: for a report."""
+        ends = (
+            RequestStatus.is_finished(status) or status is RequestStatus.WAITING_FOR_STREAMING_REQ
+        )
+        return Veiled(int, "why a request is over") if ends else None
 
 
-class PauseState(_Member, enum.Enum, metaclass=_SealedEnum):
+class PauseState(_Member, enum.IntEnum, metaclass=_SealedEnum):
     """The engine is not paused in any theorem."""
 
     UNPAUSED = 0
@@ -169,12 +176,15 @@ class Request(metaclass=SealedMeta):
         """Whether the request is over."""
         return RequestStatus.is_finished(self.status)
 
-    def get_finished_reason(self) -> str | None:
-        """Why it is over, in words."""
+    def get_finished_reason(self) -> Any:
+        """Why it is over: for a report."""
         return RequestStatus.get_finished_reason(self.status)
 
     def __repr__(self) -> str:
         return told(f"<request {self.request_id}>")
+
+    def __lt__(self, other: object) -> bool:
+        return refused("which of two requests comes first, asked by <: nobody knows")
 
     def foreign__(self) -> Iterator[tuple[str, Any]]:
         """What the text has stored in it that it was not made with."""

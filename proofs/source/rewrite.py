@@ -2,7 +2,10 @@
 
 The text is run as it stands but for the following, none of which changes what it computes:
 
-* annotations go: they name types of the engine, which is not installed;
+* annotations go: they name types of the engine, which is not installed (one that could do more
+  does not pass the gate);
+* ``__name__``, ``x.__name__``, ``x.__init__``, what a handler or a ``with ... as`` names, and names
+  that are imported and unknown go through `asking`; a ``try`` outside functions is undecided;
 * every loop iteration, loop exit and call ticks a counter: nothing runs on, and a loop exit is a
   line a replay can see (CPython would compile it away);
 * conditions and small assignments that only compute become one merged value instead of two paths
@@ -10,14 +13,12 @@ The text is run as it stands but for the following, none of which changes what i
   that only store (``guarding``), and a loop's test with the breaks behind it (``leaving``);
 * an ``if`` that only fills a set the profile calls a sink (it feeds nothing), and that the text
   reads nowhere else, is dropped; what only reports a set's content forks no path (``reporting``);
-* an empty dictionary display becomes a call, so that a replay on integers can note which line
-  scheduled a request;
+* an empty dictionary display becomes a call: a replay notes which line scheduled a request;
 * ``is`` and ``~`` go by what a symbolic value stands for: see ``identity``;
 * what makes a text of values (``str(x)``, ``f"{x}"``, ``"%s" % x``, ``", ".join(...)``) is called
   by a name of ours: of a symbolic value there is a text nobody may look into, see
   ``proofs.symbolic.speech``; a handler that catches a ``TypeError`` asks whose it is;
-* attribute names that the prover's own symbolic values use are read through a guard: a symbolic
-  number must look like a number to the text, and must not be taken apart by it.
+* attribute names that symbolic values use are read through a guard: no text takes one apart.
 
 Inserted names contain two underscores, which the gate refuses in a text.
 """
@@ -30,6 +31,7 @@ from itertools import pairwise
 from typing import Any
 
 from proofs.source import identity
+from proofs.source.acting import bound_by
 from proofs.source.errors import Rejected
 from proofs.source.identity import INVERT, IS, IS_NOT
 from proofs.source.merger import Merger
@@ -37,7 +39,10 @@ from proofs.source.names import INTERNALS, UNSTORABLE
 from proofs.symbolic import SymBool, SymInt, SymSeq, speech
 
 TICK, ROWS, READ = "_tick__", "_rows__", "_read__"
-
+NAME_OF, MODULE, INIT = "_name_of__", "_module__", "_init__"
+MENTIONED, HANDLED, OPENED = "_mentioned__", "_handled__", "_opened__"
+UNDECIDED = "_undecided__"
+OUTSIDE = "a `{}` outside functions: what fails here need not fail in an engine"
 SPOKEN, FORMATTED, JOINED = "_spoken__", "_formatted__", "_joined__"
 JOINED_BY, REMAINDER, CAUGHT = "_joined_by__", "_remainder__", "_caught__"
 _SYMBOLIC = (SymInt, SymBool, SymSeq)
@@ -49,6 +54,7 @@ def rewrite(
     sinks: Collection[str] = (),
     acting: Collection[str] | None = (),
     sets: Collection[str] = (),
+    unseen: Collection[str] = (),
 ) -> ast.Module:
     """The tree to compile.
 
@@ -58,13 +64,15 @@ def rewrite(
         sinks: attributes of ``self`` that feed no decision.
         sets: attributes of ``self`` that hold a set whose content is free.
         acting: properties that do more than compute; None: nothing may be computed ahead.
+        unseen: names that an import binds to what nobody knows.
 
     Raises:
         Rejected: the text assigns an attribute that symbolic values use internally.
     """
     if acting is not None:
         tree = Merger(sinks, sets).visit(_Acting(acting).visit(tree) if acting else tree)
-    changed: ast.Module = _Rewriter(file).visit(tree)
+    asks = not any(bound_by(node) == "isinstance" for node in ast.walk(tree))
+    changed: ast.Module = _Rewriter(file, unseen, asks).visit(tree)
     return ast.fix_missing_locations(changed)
 
 
@@ -82,38 +90,68 @@ class _Acting(ast.NodeTransformer):
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(self, file: str, unseen: Collection[str], asks: bool) -> None:
+        self.file, self._unseen, self._asks = file, unseen, asks
+        self._in_function = False
 
     # -- annotations ---------------------------------------------------------------------------
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        if node.value is None:
-            return ast.copy_location(ast.Pass(), node)
+        if node.value is None:  # it makes a name local all the same
+            node.annotation = ast.copy_location(ast.Constant(None), node.annotation)
+            return self.generic_visit(node)
         made = ast.Assign(targets=[node.target], value=node.value)
         return self.generic_visit(ast.copy_location(made, node))
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None
-        return node
+        return ast.copy_location(ast.arg(node.arg), node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
+        decorators, node.decorator_list = node.decorator_list, []
+        outer, self._in_function = self._in_function, True
         self.generic_visit(node)
+        self._in_function = outer
+        node.decorator_list = [self._used(part) for part in decorators]
         self._tick(node.body)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        outer, self._in_function = self._in_function, False
+        node.decorator_list = [self._used(part) for part in node.decorator_list]
+        node.bases = [self._used(part) for part in node.bases]
+        node.body = [s for part in node.body for s in _listed(self.visit(part))]
+        self._in_function = outer
+        return node
+
+    # -- what may fail here and not there ------------------------------------------------------
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        self.generic_visit(node)
+        return self._outside(node, "try")
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        self.generic_visit(node)
+        for item in node.items:
+            if item.optional_vars is not None:
+                opened = _call(OPENED, item.context_expr)
+                item.context_expr = ast.copy_location(opened, item.context_expr)
+        return self._outside(node, "with")
+
+    def _outside(self, node: ast.Try | ast.With, what: str) -> ast.AST:
+        if not self._in_function:
+            doubt = ast.Expr(_call(UNDECIDED, ast.Constant(OUTSIDE.format(what))))
+            node.body.insert(0, ast.copy_location(doubt, node))
         return node
 
     # -- loops ---------------------------------------------------------------------------------
 
-    def visit_While(self, node: ast.While) -> ast.AST:
+    def _loop(self, node: ast.While | ast.For) -> ast.AST:
         self.generic_visit(node)
         self._tick(node.body)
         return node
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
-        self._tick(node.body)
-        return node
+    visit_While = visit_For = _loop
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         self.generic_visit(node)
@@ -127,8 +165,7 @@ class _Rewriter(ast.NodeTransformer):
         return [ast.copy_location(ast.Expr(_call(TICK)), node), node]
 
     def _tick(self, body: list[ast.stmt]) -> None:
-        first = body[0]
-        body.insert(0, ast.copy_location(ast.Expr(_call(TICK)), first))
+        body.insert(0, ast.copy_location(ast.Expr(_call(TICK)), body[0]))
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """``x is y``: a symbolic truth value is not the object it stands for."""
@@ -168,7 +205,12 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
+        node.func = self._used(node.func)
+        asks = self._asks and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+        of = self._used if asks else self.visit
+        node.args = [*map(self.visit, node.args[:1]), *map(of, node.args[1:])]
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
         match node:
             case ast.Call(func=ast.Name(id="str"), args=[value], keywords=[]):
                 made = _call(SPOKEN, node.func, value)
@@ -181,7 +223,9 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(made, node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        self.generic_visit(node)
+        node.body = [s for part in node.body for s in _listed(self.visit(part))]
+        if node.type is not None:
+            node.type = ast.copy_location(_call(HANDLED, node.type), node.type)
         node.body.insert(0, ast.copy_location(ast.Expr(_call(CAUGHT)), node.body[0]))
         return node
 
@@ -191,9 +235,29 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         return node if node.keys else ast.copy_location(_call(ROWS), node)
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         if isinstance(node.ctx, ast.Load):
+            if node.id == "__name__":
+                return ast.copy_location(_call(MODULE), node)
+            if node.id in self._unseen:
+                return ast.copy_location(_call(MENTIONED, node), node)
+        return node
+
+    def _used(self, node: ast.expr) -> ast.expr:
+        """Where a name is called, read from or derived from, what is unknown says so itself."""
+        if isinstance(node, ast.Name) and node.id in self._unseen:
+            return node
+        return self.visit(node)  # type: ignore[no-any-return]
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        node.value, node.slice = self._used(node.value), self.visit(node.slice)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        node.value = self._used(node.value)
+        if isinstance(node.ctx, ast.Load):
+            if node.attr in _GUARDED:
+                return ast.copy_location(_call(_GUARDED[node.attr], node.value), node)
             if node.attr not in INTERNALS:
                 return node
             read = _call(READ, node.value, ast.Constant(node.attr))
@@ -201,6 +265,13 @@ class _Rewriter(ast.NodeTransformer):
         if node.attr in UNSTORABLE:
             raise Rejected(self.file, node.lineno, f"assigns the attribute {node.attr}")
         return node
+
+
+_GUARDED = {"__name__": NAME_OF, "__init__": INIT}
+
+
+def _listed(made: Any) -> list[ast.stmt]:
+    return made if isinstance(made, list) else [made]
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -221,12 +292,8 @@ def read(value: object, name: str) -> object:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     READ: read,
-    SPOKEN: speech.spoken,
-    FORMATTED: speech.formatted,
     JOINED: speech.joined,
     JOINED_BY: speech.joined_by,
-    REMAINDER: speech.remainder,
-    CAUGHT: speech.caught,
     **identity.FUNCTIONS,
 }
-"""Name in a rewritten text → what it calls there, wherever it runs."""
+"""Name in a rewritten text → what it calls there, whatever text it is."""

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
 from proofs.source.host import Host
 from proofs.source.profile import Row
+from proofs.source.sealed import SealedMeta, path_of
+from proofs.source.unknowns import engine_class
 from proofs.symbolic import Veiled
-
-
-class SealedMeta(type):
-    """Classes handed to the text cannot be changed by it."""
-
-    def __setattr__(cls, name: str, value: object) -> None:
-        raise AttributeError(f"cannot set attribute {name!r} of {cls.__name__}")
-
-    def __delattr__(cls, name: str) -> None:
-        raise AttributeError(f"cannot delete attribute {name!r} of {cls.__name__}")
-
+from proofs.symbolic.telling import told
 
 _PLAIN = frozenset({int, bool, str, float, type(None)})
 
@@ -49,8 +41,20 @@ class Stub(metaclass=SealedMeta):
         host: Host = object.__getattribute__(self, "_Stub__host")
         host.unprofiled(f"{object.__getattribute__(self, '_Stub__path')}()")
 
+    def __instancecheck__(self, instance: object) -> bool:
+        host: Host = object.__getattribute__(self, "_Stub__host")
+        return host.undecided(f"isinstance of {path_of(self)}: nobody knows")
+
+    def __eq__(self, other: object) -> bool:
+        if other is None or self is other:
+            return self is other
+        host: Host = object.__getattribute__(self, "_Stub__host")
+        return host.undecided(f"{path_of(self)} is compared by ==: nobody knows")
+
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
-        return f"<{object.__getattribute__(self, '_Stub__path')}>"
+        return told(f"<{path_of(self)}>")
 
 
 class Maker(Stub):
@@ -79,6 +83,14 @@ class Record(metaclass=SealedMeta):
     def __getattr__(self, name: str) -> Any:
         host: Host = object.__getattribute__(self, "_Record__host")
         return resolve(host, f"{object.__getattribute__(self, '_Record__name')}.{name}")
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Record):
+            return self is other
+        host: Host = object.__getattribute__(self, "_Record__host")
+        return host.undecided("two records are compared by ==: nobody knows")
+
+    __hash__ = object.__hash__
 
 
 def constant_of(record: object, name: str, otherwise: Any) -> Any:
@@ -110,57 +122,6 @@ class RecordMaker(Stub):
             Record.__init__(record, host, name, fields)
 
         return (SealedMeta(name, (Record,), {"__init__": init}),)
-
-
-class UnknownMeta(SealedMeta):
-    """The type of names the profile does not know: any use of one is undecided."""
-
-    def __getattr__(cls, name: str) -> Any:
-        _unknown(cls, f".{name}")
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        _unknown(cls, "()")
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        _unknown(cls, " (isinstance)")
-
-    def __iter__(cls) -> Iterator[Any]:
-        _unknown(cls, " (iterated)")
-
-    def __contains__(cls, item: object) -> bool:
-        _unknown(cls, " (membership)")
-
-    def __getitem__(cls, key: object) -> Any:
-        _unknown(cls, "[...]")
-
-    def __len__(cls) -> int:  # noqa: PLE0303
-        _unknown(cls, " (length)")
-
-    def __bool__(cls) -> bool:  # noqa: PLE0304
-        _unknown(cls, " (truth value)")
-
-    def __eq__(cls, other: object) -> bool:
-        _unknown(cls, " (compared)")
-
-    def __hash__(cls) -> int:
-        return id(cls)
-
-
-_SETTLED_BY = {"()": "call | None", " (isinstance)": "class |"}
-"""How an imported name is used → kind and value of a row that suits it."""
-
-
-def _unknown(cls: type, use: str) -> NoReturn:
-    host: Host = type.__getattribute__(cls, "_Unknown__host")
-    name: str = type.__getattribute__(cls, "__name__")
-    kind = "object |" if use.startswith(".") else _SETTLED_BY.get(use, "const | None")
-    row = f"import {name} | {kind} | | | why this choice is sound"
-    host.unprofiled(f"import {name}" if use == "()" else f"import {name}{use}", row)
-
-
-def unknown(host: Host, name: str) -> type:
-    """Stands for an imported name without a row."""
-    return UnknownMeta(name, (), {"_Unknown__host": host})
 
 
 def resolve(host: Host, path: str) -> Any:
@@ -206,10 +167,6 @@ def _make(host: Host, row: Row) -> Any:
     return Maker.of(host, row.attribute.removeprefix("import ").removesuffix("()"), row.value)
 
 
-def _class(host: Host, row: Row) -> type:
-    return SealedMeta(row.attribute.removeprefix("import "), (), {})
-
-
 def _state(host: Host, row: Row) -> Any:
     host.unprofiled(row.attribute)
 
@@ -226,7 +183,7 @@ _KINDS: dict[str, Callable[[Host, Row], Any]] = {
     "make": _make,
     "world": lambda host, row: host.here.answer(row.attribute.removesuffix("()")),
     "python": _state,
-    "class": _class,
+    "class": engine_class,
     "record": lambda host, row: RecordMaker(host, row.attribute.removeprefix("import ")),
     "state": _state,
 }

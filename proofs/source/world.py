@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from proofs.source.host import Host, unpacked
 from proofs.source.profile import Row
-from proofs.source.queues import SchedulingPolicy
+from proofs.source.queues import PolicyName
 from proofs.source.requests import Request, RequestStatus
 from proofs.source.stubs import Record, Stub
 from proofs.source.tokens import StopToken, Token
@@ -299,7 +299,7 @@ _ANSWERS: dict[str, _Answer] = {
     "vllm_config.kv_transfer_config": lambda w: (
         Stub(w.host, "kv_transfer_config") if w.connector else None
     ),
-    "scheduler_config.policy": lambda w: SchedulingPolicy(w.config.priority_scheduling),
+    "scheduler_config.policy": lambda w: PolicyName(w.config.priority_scheduling),
     "NewRequestData.from_request": lambda w: w.new_request_data,
     "sampling_params.eos_token_id": lambda w: StopToken(w.is_stop),
     "kv_cache_config.kv_cache_groups": lambda w: (Stub(w.host, "kv_cache_group"),),
