@@ -23,14 +23,7 @@ from proofs.source.arrangements import (
     two_running_one_waiting,
     two_waiting,
 )
-from proofs.source.bookings import (
-    arrived,
-    booked,
-    booked_load,
-    booked_nobody,
-    booked_stale,
-    booked_together,
-)
+from proofs.source.bookings import booked, booked_stale, booked_together
 from proofs.source.due import Due, Judged, clauses_of, judged
 from proofs.source.goals import (
     CONSERVATION,
@@ -52,6 +45,7 @@ from proofs.source.keeping import (
 from proofs.source.loads import load_goals
 from proofs.source.narrow import Narrowed
 from proofs.source.observe import Step
+from proofs.source.quiet_runs import arrived, booked_load, booked_nobody
 from proofs.source.requests import Request, RequestStatus
 from proofs.source.resting import resting_goals
 from proofs.source.state import Features

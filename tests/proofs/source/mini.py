@@ -65,6 +65,7 @@ class Scheduler(SchedulerInterface):
 
     def schedule(self):
         {schedule}
+        self.kv_cache_manager.new_step_starts()
         budget = self.scheduler_config.max_num_scheduled_tokens
         budget = min(budget, self.scheduler_config.max_num_batched_tokens)
         rows_of: dict[str, int] = {{}}
@@ -113,7 +114,7 @@ class Scheduler(SchedulerInterface):
             if len(self.running) >= self.scheduler_config.max_num_seqs:
                 break
             request = self.waiting.peek_request()
-            computed = request.num_computed_tokens
+            blocks, computed = None, request.num_computed_tokens
             if computed == 0:
                 blocks, computed = self.kv_cache_manager.get_computed_blocks(request)
             rows, padded = request.num_tokens - computed, False
@@ -130,7 +131,7 @@ class Scheduler(SchedulerInterface):
             rows = min(rows, budget)
             {admit}
             if self.kv_cache_manager.allocate_slots(
-                request, rows, num_new_computed_tokens=computed
+                request, rows, num_new_computed_tokens=computed, new_computed_blocks=blocks
             ) is None:
                 break
             self.waiting.pop_request()
