@@ -62,7 +62,7 @@ class Search:
 
     def limits(self, explored: int) -> Limits:
         """What is left of time and paths, for the next exploration."""
-        return Limits(paths=max(self.paths - explored, 0), seconds=max(self.deadline - time(), 0.0))
+        return Limits(paths=self.paths - explored, seconds=max(self.deadline - time(), 0.0))
 
 
 @dataclass(slots=True)
@@ -105,7 +105,9 @@ def _at_depth(
     """All executions of one depth, the shortest ``max_model_len`` first."""
     for longest in task.lengths:
         missing = [name for name in targets if name not in found.scenarios]
-        if missing:
+        if found.statistics.paths >= task.paths:
+            found.complete = False
+        elif missing:
             _up_to(_Run(task, features, steps, requests, longest), missing, found)
 
 
