@@ -158,13 +158,11 @@ def shapes(async_scheduling: bool, mentioned: Collection[str] | None = None) -> 
     if mentioned is None or "kv_transfer_config" in mentioned:
         found.append(shape("running, KV connector", one_running, connector=True, priority=None))
         found.append(shape("step, KV connector", after_running_pass, connector=True))
-        found.append(shape("step, behind who holds KV", behind_a_holder, connector=True))
     if mentioned is None or "has_mamba_layers" in mentioned:
         found.append(shape("running, Mamba alignment", one_running, mamba=True, priority=None))
         found.append(shape("step, Mamba alignment", after_running_pass, mamba=True))
     if mentioned is not None and HOLD_BACK in mentioned:
         found.append(shape(f"step, {HELD_BACK}", pair_in_one_queue, holds_back=True))
-        found.append(shape(f"running, {HELD_BACK}", beside_a_decode, holds_back=True))
     found.append(shape("step, priorities", after_running_pass, priority=True))
     found.append(shape("preemption", two_running))
     found.append(shape("preemption, priorities", two_running, priority=True))
@@ -211,6 +209,9 @@ def whole_loop(async_scheduling: bool, mentioned: frozenset[str]) -> list[Task]:
     ]
     by_priority = Features(async_scheduling, priority=True)
     tasks.append(Task("crowd, behind a victim", one_step_from(behind_a_victim), by_priority))
+    if HOLD_BACK in mentioned:
+        held_back = replace(plain, holds_back=True)
+        tasks.append(Task(f"running, {HELD_BACK}", one_step_from(beside_a_decode), held_back))
     tasks.append(Task("booking, two requests", booked_together, plain))
     if not mentioned.isdisjoint(FEATURES_READ):
         tasks.append(Task("booking, KV connector and Mamba alignment", booked, everything))
@@ -219,5 +220,7 @@ def whole_loop(async_scheduling: bool, mentioned: frozenset[str]) -> list[Task]:
     if not mentioned.isdisjoint(FEATURES_READ):
         connected = Features(async_scheduling, connector=True)
         tasks.append(Task("booking, a load is done", booked_load, connected))
+        behind = one_step_from(behind_a_holder)
+        tasks.append(Task("step, behind who holds KV", behind, connected))
     tasks.append(Task("step, nobody", one_step_from(nobody), with_or_without))
     return tasks
