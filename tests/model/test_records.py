@@ -193,6 +193,7 @@ def test_rows_that_a_preemption_took_back_were_never_given() -> None:
     kept, lost, advance = records
     assert (kept.outcome, kept.num_scheduled_tokens, kept.prefill_withdrawn) == (SCHEDULED, 4, True)
     assert kept.budget_left == -1, "who found those rows free is not counted anew"
+    assert kept.rows_withdrawn, "so what it could get is not known"
     assert (lost.outcome, lost.num_scheduled_tokens, lost.num_draft_tokens) == (SKIPPED, 0, 0)
     assert lost.must_wait and not lost.is_padded
     assert advance.num_computed_tokens == 4

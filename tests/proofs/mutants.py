@@ -218,6 +218,7 @@ NOTHING_ASKED = "of several 0s in this line; slots the pool was not asked for: o
 CHECKPOINT = "a Mamba checkpoint inside a prompt is passed over: later hits are shorter, no promise"
 
 EQUIVALENT: dict[str, str] = {
+    "spec.promises.progress_step: 1 -> 0 in `chunk = ite(needed == 1, 1 + c.num_spec_tokens, ite(c.enable_chunked_prefill, 1, unsplit))`": "one row is asked for at least",
     "spec.promises.length_capped_ends: 1 -> 2 in `ended = ite(b.is_length_capped, 1, 0)`": "2 is at least 1, too",
     "spec.promises.length_capped_only_there: 1 -> 2 in `return Claim({'at the boundary': ite(at_boundary, 1, 0)}, '>=', {'1': 1}, when=b.is_length_capped)`": "2 is at least 1, too",
     "model.scheduler.Scheduler._decided: 0 -> 1 in `def _decided(self, step: Step, request: Request, outcome: str, reason: str, rows: int=0, drafts: int=0, padded: bool=False, computed: int | None=None, slots_refused: int=0) -> str:`": NOTHING_ASKED,

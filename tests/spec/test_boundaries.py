@@ -101,6 +101,7 @@ BOUNDARIES: dict[str, tuple[tuple[bool, Any], ...]] = {
         (True, replace(UNSPLIT, budget_left=6)),
         (False, replace(UNSPLIT, budget_left=3, threshold=3)),
         (True, replace(UNSPLIT, budget_left=2, threshold=3)),
+        (False, replace(UNSPLIT, budget_left=1, threshold=1)),
     ),
     "progress_rows": (
         (False, replace(DECODE, num_scheduled_tokens=3)),
