@@ -24,14 +24,19 @@ DECIDED = "num_spec_tokens_to_schedule"
 
 
 def block_goals(harness: Harness, request: Request) -> list[Goal]:
-    """Who runs, loads, or waits with something computed keeps its KV blocks."""
+    """Who runs, loads, or waits with something computed keeps its KV blocks; what others may find
+    in the prefix cache is computed."""
     name = request.request_id
+    goals = [
+        plain(BLOCKS, "cached_is_computed", name, Claim({"cached": n}, "<=", {"computed": most}))
+        for n, most in harness.world.published.get(name, ())
+    ]
     if name not in harness.world.freed or request.status > RequestStatus.PREEMPTED:
-        return []
+        return goals
     lives = request.status is RequestStatus.RUNNING or loads(request)
     needs = ite(any_of(lives, request.num_computed_tokens > 0), 1, 0)
     claim = Claim({"KV blocks": 0}, ">=", {"needed": needs})
-    return [plain(BLOCKS, "blocks_of_who_lives", name, claim)]
+    return [*goals, plain(BLOCKS, "blocks_of_who_lives", name, claim)]
 
 
 def demand_goals(harness: Harness, request: Request) -> list[Goal]:

@@ -164,7 +164,7 @@ kv_cache_manager.get_blocks()                       | make   | blocks | | |
 kv_cache_manager.get_block_ids()                    | call   | ([],) | | |
 kv_cache_manager.get_block_ids_for_computed_tokens() | call  | ([],) | 0.25 | |
 kv_cache_manager.empty_kv_cache_blocks              | object | blocks | | |
-kv_cache_manager.cache_blocks()                     | call   | None | | | what is cached later is free anyway
+kv_cache_manager.cache_blocks()                     | world  | | | | no more than is computed
 kv_cache_manager.take_events()                      | call   | None | | |
 kv_cache_manager.take_new_block_ids()               | call   | [] | | | zeroing changes no decision
 kv_cache_manager.take_kv_cache_block_copies()       | call   | ([], []) | 0.26 | | copies change no decision

@@ -18,7 +18,7 @@ from proofs.source.stubs import Record, Stub
 from proofs.source.tokens import StopToken, Token
 from spec import assumptions as spec_world
 from spec.config import Config
-from spec.logic import implies
+from spec.logic import implies, min
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -57,6 +57,9 @@ class World:
         was told to count."""
         self.ahead: dict[str, Any] = {}
         """Request id → look-ahead slots its last allocation asked for."""
+        self.published: dict[str, list[tuple[Any, Any]]] = {}
+        """Request id → each time its blocks were put into the prefix cache: for how many tokens,
+        and how many were computed by then."""
         self.begun = 0
         """How often the pool was told that a step begins."""
         self.freed: set[str] = set()
@@ -198,6 +201,16 @@ class World:
         self._cached.append((blocks, tokens))
         return blocks
 
+    def cache_blocks(self, request: Request, num_computed_tokens: Any) -> None:
+        """The blocks of so many tokens may be found by others from now on.
+
+        What is in flight is not computed yet: all rows of it, or those that will sample.
+        """
+        pending = min(request.num_in_flight_tokens, request.num_output_placeholders)
+        written = request.num_computed_tokens - pending
+        told = self.published.setdefault(request.request_id, [])
+        told.append((num_computed_tokens, written))
+
     def step_begins(self) -> None:
         """The pool forgets what it kept for the step before."""
         self.begun += 1
@@ -294,6 +307,7 @@ _ANSWERS: dict[str, _Answer] = {
         "get_computed_blocks_for_connector", 4
     ),
     "kv_cache_manager.new_step_starts": lambda w: w.step_begins,
+    "kv_cache_manager.cache_blocks": lambda w: w.cache_blocks,
     "kv_cache_manager.truncate_computed_blocks": lambda w: lambda blocks, tokens: w.cached(tokens),
     "connector.get_num_new_matched_tokens": lambda w: w.matched_tokens,
     "vllm_config.kv_transfer_config": lambda w: (

@@ -10,9 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from planted import HELD_BACK, LOADING, MAMBA, STEP, Plant, findings
+from planted import HELD_BACK, LOADING, MAMBA, ONE, STEP, Plant, findings
 
-from proofs.verdict import VIOLATED
+from proofs.verdict import ASYNC, VIOLATED
 
 EMPTY = ("step, nobody",)
 BEHIND = ("step, behind who holds KV",)
@@ -63,6 +63,20 @@ PLANTS: dict[str, Plant] = {
         "return self.skipped_waiting or self.waiting or None",
         "return self.waiting or self.skipped_waiting or None",
         version="0.30.0",
+    ),
+    "rows in flight put into the prefix cache": Plant(
+        "block-accounting",
+        ONE,
+        "request.num_computed_tokens - request.num_in_flight_tokens,\n                    )",
+        "request.num_computed_tokens,\n                    )",
+        mode=ASYNC,
+    ),
+    "more put into the prefix cache than was loaded": Plant(
+        "block-accounting",
+        LOADING,
+        "# This will cache the blocks iff caching is enabled.\n"
+        "            self.kv_cache_manager.cache_blocks(request, request.num_computed_tokens)",
+        "self.kv_cache_manager.cache_blocks(request, request.num_tokens)",
     ),
     "a load whose end is forgotten": Plant(
         "progress", LOADED, "self.finished_recving_kv_req_ids.add(req_id)", "pass"
