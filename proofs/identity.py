@@ -14,7 +14,9 @@ from enum import Enum
 from itertools import pairwise
 from typing import Any
 
-OBJECTS = frozenset({"Request", "Step", "SchedulerOutput", "Scheduled"})
+from proofs.known_fields import KNOWN
+
+OBJECTS = frozenset(kind.__name__ for kind in KNOWN)
 """Classes whose objects may be told apart by ``is``: a parameter so annotated is no number."""
 QUEUES = frozenset({"running", "waiting", "kv_holding_waiting", "finished"})
 """Attributes of a scheduler that are lists."""

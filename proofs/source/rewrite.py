@@ -120,7 +120,7 @@ class _Rewriter(ast.NodeTransformer):
         outer, self._in_function = self._in_function, False
         node.decorator_list = [self._used(part) for part in node.decorator_list]
         node.bases = [self._used(part) for part in node.bases]
-        node.body = [s for part in node.body for s in _listed(self.visit(part))]
+        node.body = [s for part in node.body for s in _as_list(self.visit(part))]
         self._in_function = outer
         return node
 
@@ -223,7 +223,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(made, node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        node.body = [s for part in node.body for s in _listed(self.visit(part))]
+        node.body = [s for part in node.body for s in _as_list(self.visit(part))]
         if node.type is not None:
             node.type = ast.copy_location(_call(HANDLED, node.type), node.type)
         node.body.insert(0, ast.copy_location(ast.Expr(_call(CAUGHT)), node.body[0]))
@@ -270,7 +270,7 @@ class _Rewriter(ast.NodeTransformer):
 _GUARDED = {"__name__": NAME_OF, "__init__": INIT}
 
 
-def _listed(made: Any) -> list[ast.stmt]:
+def _as_list(made: Any) -> list[ast.stmt]:
     return made if isinstance(made, list) else [made]
 
 

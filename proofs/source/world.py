@@ -58,8 +58,8 @@ class World:
         self.ahead: dict[str, Any] = {}
         """Request id → look-ahead slots its last allocation asked for."""
         self.published: dict[str, list[tuple[Any, Any]]] = {}
-        """Request id → each time its blocks were put into the prefix cache: for how many tokens,
-        and how many were computed by then."""
+        """Request id → each time its blocks were put into the prefix cache in this step: for how
+        many tokens, and how many were computed by then."""
         self.begun = 0
         """How often the pool was told that a step begins."""
         self.freed: set[str] = set()
@@ -98,6 +98,7 @@ class World:
         self.short, self.looked, self.skipped = set(), [], set()
         self.hits, self.matches, self.served, self.withdrawn = {}, {}, [], {}
         self.local, self.refusals, self.unsure, self.begun = {}, 0, set(), 0
+        self.published = {}
 
     # -- asking --------------------------------------------------------------------------------
 

@@ -89,6 +89,12 @@ def findings(
     return check_mode(loaded, tasks, "", Limits(paths=20_000, seconds=60), True)[0]
 
 
+def verdicts_about(plant: Plant) -> set[str]:
+    """The verdicts of a plant's own runs about its invariant, exceptions included."""
+    found = findings(plant.texts(), plant.mode, plant.tasks, plant.version)
+    return {finding.verdict for finding in found if finding.invariant == plant.invariant}
+
+
 def verdicts(
     texts: tuple[Text, ...], mode: str, names: Iterable[str], version: str = VERSION
 ) -> dict[str, str]:

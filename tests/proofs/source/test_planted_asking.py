@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from planted import HELD_BACK, LOADING, MAMBA, ONE, STEP, Plant, findings
+from planted import HELD_BACK, LOADING, MAMBA, ONE, STEP, Plant, verdicts_about
 
 from proofs.verdict import ASYNC, VIOLATED
 
@@ -98,7 +98,5 @@ PLANTS: dict[str, Plant] = {
 
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_bug_in_what_is_asked_is_found(name: str) -> None:
-    plant = PLANTS[name]
-    found = findings(plant.texts(), plant.mode, plant.tasks, plant.version)
-    about = {f.verdict for f in found if f.invariant == plant.invariant}
+    about = verdicts_about(PLANTS[name])
     assert VIOLATED in about, about
