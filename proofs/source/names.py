@@ -12,8 +12,8 @@ def listed(text: str) -> frozenset[str]:
 
 PLAIN_BUILTINS = listed(
     """
-    abs bool bytes callable classmethod dict divmod enumerate filter float frozenset int
-    isinstance issubclass iter list map next object property reversed round set slice sorted
+    abs bool bytes classmethod dict divmod enumerate filter float frozenset int
+    iter list map next object property reversed round set slice sorted
     staticmethod str super tuple zip NotImplemented
     ArithmeticError AssertionError AttributeError Exception ImportError IndexError KeyError
     LookupError ModuleNotFoundError NotImplementedError OverflowError RuntimeError StopIteration

@@ -9,11 +9,9 @@ are called by `heard` and by nobody else.
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable
 from typing import Any
 
-from proofs.symbolic.active import ACTIVE
 from proofs.symbolic.telling import heard
 from proofs.symbolic.veiled import Veiled
 
@@ -51,20 +49,6 @@ def remainder(left: Any, right: Any) -> Any:
     if isinstance(left, Veiled) and isinstance(left, str):
         return _veiled()
     return _said(operator.mod, left, right) if type(left) is str else left % right
-
-
-def caught(error: object = None) -> None:
-    """A handler has an exception: is it one that Python would have raised?
-
-    C code refuses a stand-in for a text or a number with a `TypeError` of its own.
-
-    Args:
-        error: the exception; None: the one that is being handled.
-    """
-    trail = ACTIVE.get()
-    error = sys.exception() if error is None else error
-    if trail is not None and isinstance(error, TypeError):
-        trail.unsupported("a TypeError is caught, which a stand-in for a value may have caused")
 
 
 def _said(say: Callable[..., str], *given: Any) -> Any:
