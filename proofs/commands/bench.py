@@ -17,8 +17,8 @@ from proofs.source.fetch import fetch_release
 from proofs.source.induct import check_mode
 from proofs.source.loader import load
 from proofs.source.profile import profile_for
-from proofs.source.scenarios import Task as SourceTask
 from proofs.source.scenarios import two_steps
+from proofs.source.shapes import Task as SourceTask
 from proofs.source.state import Features
 from proofs.symbolic import Limits
 from proofs.verdict import Statistics

@@ -23,6 +23,7 @@ from proofs.source.places import enqueue
 from proofs.source.requests import Request, RequestStatus
 from proofs.source.resting import resting_goals
 from proofs.source.settled import booking, request_state
+from proofs.source.shapes import Event
 from proofs.source.stubs import Record
 from proofs.source.tokens import Token
 from proofs.symbolic import Veiled
@@ -41,6 +42,8 @@ class Share:
     rows: Any
     drafts: Any
     samples: Any
+    most: int = MOST_SAMPLED
+    """Tokens it gets back at most."""
     is_gone: bool = False
     """The client aborted it while the step was in flight."""
     tokens: list[Token] = field(default_factory=list)
@@ -55,18 +58,18 @@ class Share:
 # -- the states -----------------------------------------------------------------------------------
 
 
-def booked(h: Harness) -> list[Due]:
-    """The output of one step in flight is booked for one running request."""
-    return _booked(h, [_running(h, "R")], (MOST_SAMPLED,))
+def one_in_flight(h: Harness) -> list[Share]:
+    """A step is in flight for one running request."""
+    return [_running(h, "R")]
 
 
-def booked_stale(h: Harness) -> list[Due]:
-    """Output of rows in flight comes back for a request that was preempted meanwhile."""
-    return _booked(h, [_preempted(h, "R")], (MOST_SAMPLED,))
+def stale_in_flight(h: Harness) -> list[Share]:
+    """Rows are in flight for a request that was preempted meanwhile."""
+    return [_preempted(h, "R")]
 
 
-def booked_together(h: Harness) -> list[Due]:
-    """The output of two requests: each goes on or ends, or one was preempted or has been aborted.
+def two_in_flight(h: Harness) -> list[Share]:
+    """A step of two requests: each goes on or ends, or one was preempted or has been aborted.
 
     To tell a text that confuses the two, one has drafts in flight and gets more tokens back.
     """
@@ -74,7 +77,9 @@ def booked_together(h: Harness) -> list[Due]:
     one = _lost(h, "Q")
     other = _lost(h, "R", drafts=0) if one is None else None
     shares = [one or _running(h, "Q"), other or _running(h, "R", drafts=0)]
-    return _booked(h, shares, (2, 1))
+    for share, most in zip(shares, (2, 1), strict=True):
+        share.most = most
+    return shares
 
 
 def _lost(h: Harness, name: str, drafts: int | None = None) -> Share | None:
@@ -150,19 +155,17 @@ def _pending(h: Harness, share: Share) -> Any:
 # -- the call -------------------------------------------------------------------------------------
 
 
-def _booked(h: Harness, shares: list[Share], most: tuple[int, ...]) -> list[Due]:
-    """``most``: tokens each of them gets back at most."""
-    h.arbitrary_state()
-    h.snapshot()
-    for share, most_of_it in zip(shares, most, strict=True):
-        share.tokens = h.world.returned(share.request, _sampled(h, share, most_of_it))
-    update(h, shares)
-    return [*(due for share in shares for due in _after(h, share)), *order_goals(h)]
+def book(h: Harness, shares: Iterable[Share]) -> Any:
+    """Call ``update_from_output`` with what the runner returns for these; what that returned."""
+    shares = list(shares)
+    for share in shares:
+        share.tokens = h.world.returned(share.request, _sampled(h, share))
+    return update(h, shares)
 
 
-def _sampled(h: Harness, share: Share, most: int) -> int:
+def _sampled(h: Harness, share: Share) -> int:
     """How many tokens the runner returns, decided now: the text appends them one by one."""
-    config, context = h.config, h.context
+    config, context, most = h.config, h.context, share.most
     generated = context.int(f"{share.name} tokens returned", 0, most)
     legal = spec_world.RUNNER_SAMPLES.condition(config, share.drafts, generated)
     context.assume(implies(share.samples, legal), spec_world.RUNNER_SAMPLES.id)
@@ -173,8 +176,8 @@ def _sampled(h: Harness, share: Share, most: int) -> int:
     return most
 
 
-def update(h: Harness, shares: Iterable[Share], loaded: Record | None = None) -> None:
-    """Call ``update_from_output`` with these shares, then propose drafts.
+def update(h: Harness, shares: Iterable[Share], loaded: Record | None = None) -> Any:
+    """Call ``update_from_output`` with these shares, then propose drafts; what the first returned.
 
     ``loaded``: what the connector says of its loads, if it says anything.
     """
@@ -203,11 +206,12 @@ def update(h: Harness, shares: Iterable[Share], loaded: Record | None = None) ->
     )
     moment = h.moment()
     moment.only_books = True
-    h.scheduler.update_from_output(step, output)
+    returned = h.scheduler.update_from_output(step, output)
     for share in shares:
         moment.came_back(share.request, share.tokens)
     if not h.is_async:
         _propose(h, shares)
+    return returned
 
 
 def _propose(h: Harness, shares: Iterable[Share]) -> None:
@@ -229,6 +233,17 @@ def _output_record(h: Harness) -> Callable[..., Any]:
     if len(own) == 1:
         return own[0]
     return lambda **fields: Record(h.loaded.host, OUTPUT, fields)
+
+
+# -- what must hold -------------------------------------------------------------------------------
+
+
+def _claims(h: Harness, shares: list[Share], _: Any) -> list[Due]:
+    """Everything about output that has just been booked."""
+    return [*(due for share in shares for due in _after(h, share)), *order_goals(h)]
+
+
+BOOKING = Event(book, _claims, "output")
 
 
 def _after(h: Harness, share: Share) -> list[Due]:

@@ -8,13 +8,11 @@ from typing import Any
 
 from proofs.source.induct import SIZES
 from proofs.source.loader import Loaded
-from proofs.source.scenarios import Task
+from proofs.source.shapes import Shape
 from proofs.source.words import TELLING, Subject, kinds, predicates
 from proofs.symbolic import Path, Refuted, evaluate
 from proofs.verdict import Statistics
 from spec.logic import all_of, implies, not_
-
-COUNTERS = "the same rows"
 
 
 @dataclass
@@ -27,7 +25,7 @@ class Class:
     after: str
     common: dict[str, None]
     """Predicates true on all states seen so far, in their order."""
-    task: Task
+    shape: Shape
     request: str
     answers: Mapping[str, int]
     size: tuple[int, ...]
@@ -43,12 +41,24 @@ class Class:
 
 
 @dataclass
+class Apart:
+    """One thing beside rows and requests in which two texts differ, while it is being collected."""
+
+    shape: Shape
+    answers: Mapping[str, int]
+    modes: dict[str, None] = field(default_factory=dict)
+    under: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass
 class Comparison:
     """What is known about a pair of texts so far."""
 
     old: Loaded
     new: Loaded
     classes: dict[tuple[str, ...], Class] = field(default_factory=dict)
+    besides: dict[str, Apart] = field(default_factory=dict)
+    """What it is called → where it differs, of what a text does beside deciding."""
     met: set[str] = field(default_factory=set)
     """Populations some state of which was seen."""
     changed: set[str] = field(default_factory=set)
@@ -85,7 +95,7 @@ def _pieces(subject: Subject, doubt: Any, said: str) -> Iterator[tuple[str, str,
 def classify(
     comparison: Comparison,
     mode: str,
-    task: Task,
+    shape: Shape,
     path: Path[Any],
     subject: Subject,
     doubt: Any,
@@ -104,7 +114,7 @@ def classify(
         common = {n: None for n, p in alive.items() if _implied(path, piece, p)}
         if known is not None:
             known.common = common
-            known.modes[mode], known.under[task.name] = None, None
+            known.modes[mode], known.under[shape.name] = None, None
             length, drafts = known.size[:2]
             smaller = (order[0] < length) | ((order[0] == length) & (order[1] < drafts))
             piece = all_of(piece, smaller)
@@ -112,16 +122,40 @@ def classify(
                 continue
         model = path.minimize(piece, order)
         if model is None:
-            comparison.doubts[f"{task.name}: no example of a difference"] = None
+            comparison.doubts[f"{shape.name}: no example of a difference"] = None
             continue
         size = tuple(int(evaluate(term, model)) for term in order)
         if known is None:
-            found = Class(*key, common, task, subject.name, model, size)
-            found.modes[mode], found.under[task.name] = None, None
+            found = Class(*key, common, shape, subject.name, model, size)
+            found.modes[mode], found.under[shape.name] = None, None
             comparison.classes[key] = found
         else:
-            known.task, known.request = task, subject.name
+            known.shape, known.request = shape, subject.name
             known.answers, known.size = model, size
+
+
+def note(
+    comparison: Comparison,
+    mode: str,
+    shape: Shape,
+    path: Path[Any],
+    name: str,
+    doubt: Any,
+) -> None:
+    """Something beside rows and requests differs on some states of a path."""
+    found = comparison.besides.get(name)
+    if found is not None and mode in found.modes and shape.name in found.under:
+        return
+    if not possible(path, doubt, comparison):
+        return
+    if found is None:
+        config = path.value[0].harness.config
+        model = path.minimize(doubt, [getattr(config, knob) for knob in SIZES])
+        if model is None:
+            comparison.doubts[f"{shape.name}: no example of a difference"] = None
+            return
+        found = comparison.besides[name] = Apart(shape, model)
+    found.modes[mode], found.under[shape.name] = None, None
 
 
 def _implied(path: Path[Any], piece: Any, predicate: Any) -> bool:

@@ -18,7 +18,7 @@ from proofs.source.harness import Harness
 from proofs.source.host import noted_lines
 from proofs.source.lines import Tracer
 from proofs.source.loader import Loaded
-from proofs.source.scenarios import Task
+from proofs.source.shapes import Task
 from proofs.source.sites import site_of
 from proofs.source.telling import Raise, known_config, steps_of
 from proofs.trace import Trace, Violation
@@ -81,10 +81,10 @@ def run(
     tracer = Tracer(loaded)
     built: list[Harness] = []
     try:
+        context = task.context(Numbers(answers))
+        harness = Harness(loaded, context, task.features, kept)
+        built.append(harness)
         with tracer:
-            context = task.context(Numbers(answers))
-            harness = Harness(loaded, context, task.features, kept)
-            built.append(harness)
             goals = goals_of(task.scenario(harness))
         return Run(harness, goals, None, tracer)
     except NotReplayed:

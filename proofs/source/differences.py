@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 from proofs.trace import RequestLine
 from proofs.verdict import PROVED, UNDECIDED, Statistics
 
 CHANGED = "changed"
+MOST_NAMED = 6
+"""How many of the runs in which a difference shows a line of text names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +67,15 @@ class DiffReport:
     """Why the rest is not proved equal; empty: it is."""
     statistics: Statistics = field(default_factory=Statistics)
     rejected: str = ""
+    besides: tuple[Difference, ...] = ()
+    """What is told, returned or kept otherwise although all requests fare alike."""
 
     @property
     def exit_status(self) -> int:
         """0 proved equal, 1 different, 2 rejected, 3 undecided."""
         if self.rejected:
             return 2
-        if self.differences:
+        if self.differences or self.besides:
             return 1
         return 3 if self.undecided else 0
 
@@ -96,6 +103,7 @@ class DiffReport:
             undecided=tuple(data["undecided"]),
             statistics=Statistics(**data["statistics"]),
             rejected=str(data["rejected"]),
+            besides=tuple(_difference(d) for d in data["besides"]),
         )
 
     def lines(self) -> list[str]:
@@ -104,8 +112,13 @@ class DiffReport:
             return [self.rejected]
         told = [f"{self.old} -> {self.new}: {self.scope}"]
         if not self.differences:
-            told.append("no difference found")
+            fares = "no request is scheduled or left otherwise"
+            told.append(fares if self.besides else "no difference found")
         for number, difference in enumerate(self.differences, 1):
+            told += ["", *_told(number, difference)]
+        if self.besides:
+            told += ["", "while all requests fare alike:"]
+        for number, difference in enumerate(self.besides, 1 + len(self.differences)):
             told += ["", *_told(number, difference)]
         told.append("")
         alike = {
@@ -119,8 +132,57 @@ class DiffReport:
             told.append("whatever is not listed: undecided")
             told += [f"  {reason}" for reason in self.undecided]
         else:
-            told.append("whatever is not listed: scheduled alike (proved)")
+            told.append("whatever is not listed: told, kept, booked and scheduled alike (proved)")
         return told
+
+
+def together(reports: Sequence[DiffReport]) -> DiffReport:
+    """One report of those about several modes: the same difference in each is one."""
+    rejected = next((report for report in reports if report.rejected), None)
+    if rejected is not None:
+        return rejected
+    first = reports[0]
+    verdicts: dict[str, set[str]] = {}
+    for same in (same for report in reports for same in report.populations):
+        verdicts.setdefault(same.population, set()).add(same.verdict)
+    ranked = (CHANGED, UNDECIDED, PROVED)
+    doubts = tuple(dict.fromkeys(doubt for report in reports for doubt in report.undecided))
+    populations = tuple(
+        Same(name, UNDECIDED if worst == PROVED and doubts else worst)
+        for name, said in verdicts.items()
+        for worst in [next(verdict for verdict in ranked if verdict in said)]
+    )
+    return replace(
+        first,
+        scope=max((report.scope for report in reports), key=len),
+        differences=_merged(d for report in reports for d in report.differences),
+        populations=populations,
+        undecided=doubts,
+        statistics=reduce(add, (report.statistics for report in reports)),
+        besides=_merged(d for report in reports for d in report.besides),
+    )
+
+
+def _merged(differences: Iterable[Difference]) -> tuple[Difference, ...]:
+    """Those that say the same as one, with the smallest example."""
+    found: dict[str, Difference] = {}
+    for one in differences:
+        known = found.get(one.sentence, one)
+        smaller = min(known, one, key=lambda d: d.config["max_model_len"])
+        found[one.sentence] = replace(
+            smaller,
+            conditions=tuple(c for c in known.conditions if c in one.conditions),
+            modes=tuple(dict.fromkeys((*known.modes, *one.modes))),
+            under=tuple(dict.fromkeys((*known.under, *one.under))),
+        )
+    return in_order(found.values())
+
+
+def in_order(differences: Iterable[Difference]) -> tuple[Difference, ...]:
+    """Short ones first; what takes a crowd comes last: it is often the same with one more."""
+    return tuple(
+        sorted(differences, key=lambda d: ("crowd" in d.under[0], len(d.sentence), d.sentence))
+    )
 
 
 def _told(number: int, difference: Difference) -> list[str]:
@@ -131,7 +193,7 @@ def _told(number: int, difference: Difference) -> list[str]:
     told = [f"{number}. {d.sentence}"]
     if d.conditions:
         told.append(f"   where {', '.join(d.conditions)}")
-    told.append(f"   {', '.join(d.modes)}; {'; '.join(d.under)}")
+    told.append(f"   {', '.join(d.modes)}; {'; '.join(_few(d.under))}")
     told.append(f"   smallest example: {', '.join(shown)}")
     for r in d.before.requests:
         counters = f"N = {r.num_tokens}, C = {r.num_computed_tokens}"
@@ -140,6 +202,12 @@ def _told(number: int, difference: Difference) -> list[str]:
     told.append(f"     before ({d.before.file}:{d.before.line}): {d.before.decision}")
     told.append(f"     after  ({d.after.file}:{d.after.line}): {d.after.decision}")
     return told
+
+
+def _few(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of many names, and how many there are besides."""
+    rest = len(names) - MOST_NAMED
+    return names if rest <= 1 else (*names[:MOST_NAMED], f"{rest} more")
 
 
 def _difference(data: dict[str, Any]) -> Difference:

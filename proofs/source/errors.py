@@ -25,6 +25,11 @@ def said(error: BaseException | None) -> str:
     return clean(str(error))
 
 
+def named(error: BaseException | None) -> str:
+    """An exception of a text: its class, and what it says."""
+    return f"{type(error).__name__}: {said(error)}"
+
+
 _PLAIN = (str, int, float, bool, type(None))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from proofs.source.merging import attempt
 from proofs.source.requests import Request
 from proofs.source.sealed import SealedMeta
 from proofs.symbolic import SymBool
@@ -189,13 +190,18 @@ def total(items: Any, number: Callable[[Any], Any]) -> Any:
 class Uncertain(metaclass=SealedMeta):
     """A dictionary in which something was stored or not: it may be handed on, and not read."""
 
-    __slots__ = ("__refuse",)
+    __slots__ = ("__before", "__refuse", "__stored")
 
-    def __init__(self, refuse: Callable[[str], NoReturn]) -> None:
-        self.__refuse = refuse
+    def __init__(self, refuse: Callable[[str], NoReturn], before: Any, *stored: Any) -> None:
+        self.__refuse, self.__before, self.__stored = refuse, before, [stored]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """What else is stored does not make it known."""
+        self.__stored.append((True, key, value))
+
+    def stored__(self) -> tuple[Any, list[Any]]:
+        """What it was before, and each condition, key and value stored since."""
+        return self.__before, self.__stored
 
     def refuse__(self) -> NoReturn:
         """The text reads it."""
@@ -229,7 +235,7 @@ def perhaps(
         owner: gives what is copied to make the value; None: the value only computes.
     """
     if type(holds) is SymBool and (owner is None or _is_list(owner)):
-        return Uncertain(holds.pool.refuse)
+        return Uncertain(holds.pool.refuse, report, holds, key(), attempt(value))
     if holds:
         report[key()] = value()
     return report

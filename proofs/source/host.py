@@ -7,7 +7,7 @@ which the gate keeps out of reach; the text cannot get at the prover through the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
@@ -60,6 +60,8 @@ class Host:
         self.world: World | None = None
         self.row_lines: dict[str, int] | None = None
         """Request id → line that scheduled it; filled on integers only."""
+        self.overhear: Callable[[str, Any], Any] | None = None
+        """What stands for a value the text finds under a path, where somebody notes its calls."""
         self.ran_on: RanOn | None = None
         """The run in progress has run on, whatever the text makes of it."""
         self._ticks = 0

@@ -21,7 +21,7 @@ from proofs.source.host import RAN_ON, RanOn, bounded
 from proofs.source.loader import Loaded
 from proofs.source.outcome import Candidate, Outcome, Topic
 from proofs.source.raised import INVARIANT as ASSERT
-from proofs.source.scenarios import Task
+from proofs.source.shapes import Task
 from proofs.source.sites import site_of
 from proofs.source.verdicts import Finding
 from proofs.source.witness import disagreement

@@ -22,8 +22,8 @@ from proofs.source.loads import load_goals
 from proofs.source.observe import Step
 from proofs.source.requests import Request, RequestStatus
 from proofs.source.resting import resting_goals
-from proofs.source.scenarios import Scenario
 from proofs.source.settled import booking, request_state
+from proofs.source.shapes import Scenario
 from proofs.source.state import Moment
 from proofs.source.stubs import Record
 from spec import assumptions as spec_world

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from functools import cache
+from functools import cache, cached_property
 from types import FrameType
 from typing import Any
 
@@ -113,6 +113,10 @@ class Tracer:
         file, line, _ = self._executed[-1]
         return file, self._layouts[file].first(line)
 
+    def told(self) -> list[tuple[str, str, int]]:
+        """Each executed line: what it says, its file and its number."""
+        return [(self._layouts[f].says.get(line, ""), f, line) for f, line, _ in self._executed]
+
     def branches(self, file: str, line: int) -> list[dict[str, Any]]:
         """The last branches taken on the way to a line: ``{file, line, taken}``."""
         found: list[dict[str, Any]] = []
@@ -163,6 +167,36 @@ class Layout:
                 if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
                     self.stored[node.lineno] = node.value.id
 
+        self._tree = tree
+
+    @cached_property
+    def says(self) -> dict[int, str]:
+        """First line of a statement, or of a condition → what stands there."""
+        told: dict[int, str] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+                told[node.lineno] = ast.unparse(node)
+            elif isinstance(node, ast.If | ast.While):
+                told[node.lineno] = ast.unparse(node.test)
+        return told
+
     def first(self, line: int) -> int:
         """The first line of the statement a line belongs to."""
         return self.statement.get(line, line)
+
+
+def parting(one: Tracer, two: Tracer) -> list[tuple[str, int]]:
+    """Where the runs of two texts part: of each the first line that the other does not execute.
+
+    If it executes all of those, where it goes on otherwise.
+    """
+    told = [one.told(), two.told()]
+    said = [{words for words, _, _ in lines} for lines in told]
+    pairs = zip(*told, strict=False)
+    common = next((at for at, (a, b) in enumerate(pairs) if a[0] != b[0]), min(map(len, told)) - 1)
+    places = []
+    for lines, other in zip(told, reversed(said), strict=True):
+        own = (line for line in lines if line[0] and line[0] not in other)
+        _, file, number = next(own, lines[common] if lines else ("", "", 0))
+        places.append((file, number))
+    return places

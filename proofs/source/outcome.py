@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from proofs.source.errors import Gap
-from proofs.source.scenarios import Task
+from proofs.source.shapes import Task
 from proofs.verdict import Statistics
 
 Topic = tuple[str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proofs.source.bookings import update
+from proofs.source.bookings import Share, update
 from proofs.source.carried import LOADED, make_arbitrary
 from proofs.source.due import Due, clauses_of, judged
 from proofs.source.goals import as_asked_goals, flight_goals, known_goals, plain
@@ -15,13 +15,14 @@ from proofs.source.places import loads
 from proofs.source.requests import Request
 from proofs.source.resting import resting_goals
 from proofs.source.settled import request_state
+from proofs.source.shapes import Event
 from proofs.source.stubs import Record
 from spec import assumptions as spec_world
 from spec.claims import Claim
 
 
-def arrived(h: Harness) -> list[Due]:
-    """A request arrives while another runs and a third waits."""
+def arriving(h: Harness) -> Request:
+    """One request runs, another waits, and a third is about to arrive."""
     h.running("R")
     h.waiting("W")
     h.others_wait()
@@ -35,16 +36,19 @@ def arrived(h: Harness) -> list[Due]:
         request.priority = context.int("A priority")
         request.arrival_time = context.int("A arrival_time", 0)
     h.everyone.append(request)
-    h.arbitrary_state()
-    h.snapshot()
+    return request
+
+
+def _arrive(h: Harness, request: Request) -> None:
+    """It arrives."""
     moment = h.moment()
     moment.only_books = True
-    moment.arrived.append((request.request_id, prompt, most, request.priority))
+    told = request.num_prompt_tokens, request.max_tokens, request.priority
+    moment.arrived.append((request.request_id, *told))
     h.scheduler.add_request(request)
-    return _left_alone(h)
 
 
-def _left_alone(h: Harness) -> list[Due]:
+def _left_alone(h: Harness, *_: Any) -> list[Due]:
     """What must hold where nothing happened to anybody."""
     due: list[Due] = [*judged(request_state(h, r) for r in h.everyone)]
     for one in h.everyone:
@@ -55,26 +59,41 @@ def _left_alone(h: Harness) -> list[Due]:
     return due + order_goals(h)
 
 
-def booked_nobody(h: Harness) -> list[Due]:
-    """A step in which nobody got rows comes back: all wait, or load their KV."""
+ARRIVAL = Event(_arrive, _left_alone, "arrival")
+
+
+def nobody_ran(h: Harness) -> list[Share]:
+    """A step in which nobody got rows: all wait, or load their KV."""
     h.running("R")
     h.waiting("W")
-    h.arbitrary_state()
-    h.snapshot()
-    update(h, [])
-    return _left_alone(h)
+    return []
 
 
-def booked_load(h: Harness) -> list[Due]:
-    """A step without rows comes back, and with it the end of a load: it is remembered, until a step
-    looks at the request."""
-    waiting = h.waiting("W")
-    name, done = waiting.request_id, getattr(h.scheduler, LOADED)
-    h.arbitrary_state()
-    h.snapshot()
-    was_done = name in h.loaded_before
+NOTHING = Event(update, _left_alone, "output")
+"""A step in which nobody got rows comes back."""
+
+
+def loading(h: Harness) -> Request:
+    """One request waits, perhaps for its KV."""
+    return h.waiting("W")
+
+
+def _end_load(h: Harness, waiting: Request) -> Any:
+    """A step without rows comes back, and with it perhaps the end of the request's load."""
+    name, was_done = waiting.request_id, waiting.request_id in h.loaded_before
     ends = loads(waiting) and not was_done and bool(h.context.bool(f"KV of {name} has arrived"))
     fields = {"finished_recving": {name} if ends else None, "finished_sending": None}
-    update(h, [], Record(h.loaded.host, "KVConnectorOutput", fields))
-    noted = Claim({"noted as loaded": int(name in done)}, "==", {"loaded": int(was_done or ends)})
+    returned = update(h, [], Record(h.loaded.host, "KVConnectorOutput", fields))
+    h.moments[-1].loaded += [name] * ends
+    return returned
+
+
+def _remembered(h: Harness, waiting: Request, _: Any) -> list[Due]:
+    """The end of a load is remembered, until a step looks at the request."""
+    name, done = waiting.request_id, getattr(h.scheduler, LOADED)
+    ended = name in h.loaded_before or name in h.moments[-1].loaded
+    noted = Claim({"noted as loaded": int(name in done)}, "==", {"loaded": int(ended)})
     return [*_left_alone(h), plain("progress", "a_load_is_remembered", name, noted)]
+
+
+END_OF_LOAD = Event(_end_load, _remembered, "end of a load")

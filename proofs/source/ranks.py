@@ -16,7 +16,7 @@ from proofs.source.due import Due
 from proofs.source.goals import UNLESS, Goal
 from proofs.source.harness import Harness
 from proofs.source.observe import Step
-from proofs.source.scenarios import Scenario
+from proofs.source.shapes import Scenario
 from proofs.source.world import Context
 from spec.claims import Claim
 from spec.config import FLAGS, KNOBS

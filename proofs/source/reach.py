@@ -20,7 +20,7 @@ from proofs.source.induct import explore
 from proofs.source.life import life
 from proofs.source.loader import Loaded
 from proofs.source.outcome import Outcome, Topic
-from proofs.source.scenarios import Task
+from proofs.source.shapes import Task
 from proofs.source.state import Features
 from proofs.source.verdicts import REACHABLE, Finding
 from proofs.source.world import CONNECTED

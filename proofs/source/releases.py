@@ -25,7 +25,7 @@ def check_release(
     modes: Sequence[str] = MODES,
     limit: Limit | None = None,
     reach_seconds: float = REACH_SECONDS,
-    together: bool = True,
+    at_once: bool = True,
 ) -> SourceReport:
     """Fetch a release and check it; each violation with a real execution if one is found.
 
@@ -35,7 +35,7 @@ def check_release(
     release = fetch_release(version)
     name = f"vLLM {version}"
     job = Job(release.texts, name, version, whole_loop, tuple(modes), reach_seconds=reach_seconds)
-    return check_in_sandbox(job, limit, together=together)
+    return check_in_sandbox(job, limit, at_once=at_once)
 
 
 def check_given(
@@ -140,7 +140,7 @@ def releases_matrix(
         spread = jobs > 1 and version == order[-1]
         try:
             report = check_release(
-                version, whole_loop=whole_loop, reach_seconds=reach_seconds, together=spread
+                version, whole_loop=whole_loop, reach_seconds=reach_seconds, at_once=spread
             )
         except SourceError as error:
             return version, str(error), error.status

@@ -23,7 +23,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-from proofs.source.differences import DiffReport
+from proofs.source.differences import DiffReport, together
 from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.loader import Text
 from proofs.source.verdicts import SourceReport, joined, undecided
@@ -73,19 +73,17 @@ class Pair:
     base: tuple[Text, ...] = ()
 
 
-def check_in_sandbox(
-    job: Job, limit: Limit | None = None, *, together: bool = True
-) -> SourceReport:
+def check_in_sandbox(job: Job, limit: Limit | None = None, *, at_once: bool = True) -> SourceReport:
     """``check.check_source`` in limited child processes, one per scheduling mode.
 
     Args:
         limit: what each child may use.
-        together: run the modes at the same time; otherwise one child does all of them.
+        at_once: run the modes at the same time; otherwise one child does all of them.
 
     Raises:
         SourceError: a child found that the text is no scheduler, or could not be started.
     """
-    modes = [(mode,) for mode in job.modes] if together and job.modes else [job.modes]
+    modes = [(mode,) for mode in job.modes] if at_once and job.modes else [job.modes]
     with ThreadPoolExecutor(max_workers=len(modes)) as pool:
         parts = pool.map(lambda mode: _checked(replace(job, modes=mode), limit), modes)
         return joined(list(parts))
@@ -108,11 +106,22 @@ def _checked(job: Job, limit: Limit | None) -> SourceReport:
 
 
 def diff_in_sandbox(pair: Pair, limit: Limit | None = None) -> DiffReport:
-    """``diff.diff_sources`` in a limited child process.
+    """``diff.diff_sources`` in limited child processes, one per scheduling mode.
+
+    Args:
+        limit: what each child may use.
 
     Raises:
-        SourceError: one of the texts is no scheduler, or the child could not be started.
+        SourceError: one of the texts is no scheduler, or a child could not be started.
     """
+    modes = [(mode,) for mode in pair.modes] if pair.modes else [pair.modes]
+    with ThreadPoolExecutor(max_workers=len(modes)) as pool:
+        parts = pool.map(lambda mode: _compared(replace(pair, modes=mode), limit), modes)
+        return together(list(parts))
+
+
+def _compared(pair: Pair, limit: Limit | None) -> DiffReport:
+    """One child's report."""
 
     def refused(why: str) -> DiffReport:
         return DiffReport(*pair.names, "", (), (), rejected=f"rejected: {why}")

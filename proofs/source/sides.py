@@ -1,4 +1,4 @@
-"""What one text did in one step from a given state: one side of a comparison of two texts."""
+"""What one text did when one thing happened to a given state: one side of a comparison of two."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proofs.source.arrangements import Arrangement
 from proofs.source.concrete import NotReplayed
+from proofs.source.deciding import STEP
+from proofs.source.effects import Calls, Effects
 from proofs.source.harness import Harness
 from proofs.source.induct import from_profile
 from proofs.source.observe import Step, in_order
 from proofs.source.places import queue_names
 from proofs.source.requests import Request
+from proofs.source.shapes import Event, Shape
 from proofs.source.state import View
 from proofs.symbolic import Unsupported
 from spec.logic import any_of
@@ -70,9 +72,12 @@ def _found(request: Request, queues: Mapping[str, list[Request]]) -> Iterator[st
 
 @dataclass(slots=True)
 class Side:
-    """One text's step."""
+    """One text's step, or what else happened."""
 
     harness: Harness
+    event: Event
+    effects: Effects
+    """What it did beside deciding; empty where it raised."""
     decisions: dict[str, Decision] = field(default_factory=dict)
     turns: tuple[str, ...] = ()
     """All requests, in the order in which they had their turn."""
@@ -99,35 +104,43 @@ class Side:
         return not self.raised and self.outcome(name) == SCHEDULED
 
 
-def look(harness: Harness, arrange: Arrangement) -> Side:
-    """Build the state and run one step of the harness's text from it."""
-    arrange(harness)
-    harness.arbitrary_state()
-    harness.snapshot()
+def look(harness: Harness, shape: Shape, calls: Calls) -> Side:
+    """Build the state and let it happen to the harness's text.
+
+    Args:
+        calls: what this text is heard to tell.
+    """
+    arranged = shape.begin(harness)
+    effects = Effects(harness, calls)
     try:
-        output = harness.schedule()
+        returned = shape.event.call(harness, arranged)
     except (Unsupported, NotReplayed):
         raise
     except Exception as error:
-        doubt = from_profile(harness.loaded, error)
-        if doubt is not None:
-            harness.context.unsupported(doubt)
-        where = harness.loaded.host.frames(error)[-1]
-        world, names = harness.world, [r.request_id for r in harness.everyone]
-        about = next(iter((*reversed(world.looked), *reversed(world.served), *names)), "")
-        return Side(
-            harness, turns=_turns(harness), raised=type(error).__name__, where=where, about=about
-        )
-    seen = Step(harness, output)
-    decisions = seen.decisions()
-    harness.record(seen, decisions)
+        return _raised(harness, shape.event, effects, error)
+    side = Side(harness, shape.event, effects)
+    if shape.event is STEP:
+        seen = Step(harness, returned)
+        decisions = seen.decisions()
+        harness.record(seen, decisions)
+        side.decisions = {decision.request_id: decision for decision in decisions}
+    effects.read(returned)
     harness.settle()
-    return Side(
-        harness,
-        {decision.request_id: decision for decision in decisions},
-        _turns(harness),
-        after={r.request_id: After.of(harness, r) for r in harness.judged},
-    )
+    side.turns = _turns(harness)
+    side.after = {r.request_id: After.of(harness, r) for r in harness.judged}
+    return side
+
+
+def _raised(harness: Harness, event: Event, effects: Effects, error: Exception) -> Side:
+    doubt = from_profile(harness.loaded, error)
+    if doubt is not None:
+        harness.context.unsupported(doubt)
+    where = harness.loaded.host.frames(error)[-1]
+    world, names = harness.world, [r.request_id for r in harness.everyone]
+    about = next(iter((*reversed(world.looked), *reversed(world.served), *names)), "")
+    kind = type(error).__name__
+    turns = _turns(harness)
+    return Side(harness, event, effects, turns=turns, raised=kind, where=where, about=about)
 
 
 def _turns(harness: Harness) -> tuple[str, ...]:

@@ -93,6 +93,12 @@ class Record(metaclass=SealedMeta):
     __hash__ = object.__hash__
 
 
+def name_of(record: Record) -> str:
+    """The name of the class of a record."""
+    name: str = object.__getattribute__(record, "_Record__name")
+    return name
+
+
 def constant_of(record: object, name: str, otherwise: Any) -> Any:
     """What a record reads from the profile for a field nobody has set, if reading it cannot act."""
     if isinstance(record, Record):
@@ -128,7 +134,8 @@ def resolve(host: Host, path: str) -> Any:
     """What the text sees under ``path``; undecided if the profile does not say."""
     row = host.row(path)
     if row is not None:
-        return _KINDS[row.kind](host, row)
+        value = _KINDS[row.kind](host, row)
+        return value if host.overhear is None else host.overhear(row.attribute, value)
     if path in host.profile.groups:
         return Stub(host, path)
     return host.unprofiled(path)

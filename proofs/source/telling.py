@@ -103,6 +103,14 @@ def _decided(
     return lines, "; ".join([*given, f"{ended.request or 'the step'} raises"])
 
 
+def booked_in_words(harness: Harness) -> tuple[tuple[RequestLine, ...], str]:
+    """The last moment, in which nobody got rows: a line per request, and what came instead."""
+    moment = harness.moments[-1]
+    lines = tuple(_line(harness, r.request_id, BOOKED) for r in harness.everyone)
+    told = (*_before(moment, bool(harness.config.priority_scheduling)), *_after(moment))
+    return lines, "; ".join(told) or "nobody gets rows"
+
+
 def _at_the_end(harness: Harness, name: str, ended: Raise) -> RequestLine:
     """What a request had got when the step raised."""
     if name == ended.request:

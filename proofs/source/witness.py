@@ -15,7 +15,7 @@ from proofs.source.errors import said
 from proofs.source.harness import Harness
 from proofs.source.host import RanOn, bounded
 from proofs.source.loader import Loaded
-from proofs.source.scenarios import Task
+from proofs.source.shapes import Task
 from proofs.symbolic import Path
 
 

@@ -170,7 +170,7 @@ class World:
         name = request.request_id
         for option in options.keys() - _ALLOCATION:
             self.host.unprofiled(f"kv_cache_manager.allocate_slots({option}=)")
-        self.handed[name] = self._tokens_of(new_computed_blocks), num_new_computed_tokens
+        self.handed[name] = self.tokens_of(new_computed_blocks), num_new_computed_tokens
         self.ahead[name] = num_lookahead_tokens
         served = name in self.never_short
         if not served and name not in self.always_short:
@@ -190,7 +190,7 @@ class World:
         )
         return Stub(self.host, "blocks")
 
-    def _tokens_of(self, blocks: Any) -> Any:
+    def tokens_of(self, blocks: Any) -> Any:
         """How many tokens cached blocks hold; others, and none, hold no token that is cached."""
         if blocks is not None and not isinstance(blocks, Stub):
             self.host.unprofiled("kv_cache_manager.allocate_slots(new_computed_blocks=)")

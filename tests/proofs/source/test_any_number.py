@@ -12,18 +12,19 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mini import GOOD_PAD, OVERFLOWING_PAD, text, texts
 
 from proofs.source.check import check_source
-from proofs.source.goals import Goal
+from proofs.source.deciding import STEP
 from proofs.source.harness import Harness
 from proofs.source.induct import check_mode
 from proofs.source.loader import Text, load
 from proofs.source.profile import profile_for
-from proofs.source.scenarios import Task, one_step, scheduled
+from proofs.source.scenarios import one_step
+from proofs.source.shapes import Shape
 from proofs.source.state import Features
 from proofs.symbolic import Limits
 from proofs.verdict import SYNC, VIOLATED
 
 
-def crowded(h: Harness) -> list[Goal]:
+def crowded(h: Harness) -> None:
     """Two running and two waiting requests, the first of each standing in front of the second."""
     h.running("Q")
     h.running("R")
@@ -31,13 +32,12 @@ def crowded(h: Harness) -> list[Goal]:
     h.waiting("V")
     h.waiting("W")
     h.others_wait()
-    return scheduled(h)
 
 
 @pytest.mark.parametrize("pad", [GOOD_PAD, OVERFLOWING_PAD], ids=["good", "overflowing"])
 def test_a_crowd_breaks_nothing_that_a_pair_keeps(pad: str) -> None:
     verdicts = []
-    for tasks in (one_step(False), [Task("crowded", crowded, Features())]):
+    for tasks in (one_step(False), [Shape("crowded", crowded, Features(), STEP).task]):
         findings, _, _ = check_mode(
             load(texts(pad), profile_for(None)), tasks, "", Limits(paths=50_000), False
         )

@@ -21,7 +21,8 @@ from proofs.source.induct import check_mode
 from proofs.source.loader import Loaded, Text, load
 from proofs.source.profile import profile_for
 from proofs.source.ranks import INVARIANT, two_ranks
-from proofs.source.scenarios import Features, Task
+from proofs.source.shapes import Task
+from proofs.source.state import Features
 from proofs.source.verdicts import Finding
 from proofs.symbolic import Limits
 from proofs.verdict import ASYNC, MODES, PROVED, SYNC, VIOLATED

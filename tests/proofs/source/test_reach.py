@@ -18,7 +18,7 @@ from proofs.source.loader import Text, load
 from proofs.source.narrow import Narrowed
 from proofs.source.profile import profile_for
 from proofs.source.reach import Corner
-from proofs.source.scenarios import Task
+from proofs.source.shapes import Task
 from proofs.source.verdicts import NOT_SHOWN, REACHABLE, Finding, SourceReport
 from proofs.verdict import SYNC, VIOLATED
 
