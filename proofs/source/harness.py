@@ -38,9 +38,9 @@ UNJUDGED = frozenset({"blocks-cover-computed"})
 HOLD_BACK = "throttle_prefills"
 """What `schedule` is told when prefills shall wait (since 0.25)."""
 HELD_BACK = "prefills held back"
+"""How a run is called in which they do."""
 BOUND = "prefill_capacity_bound"
 """The attribute that says whether the step before left prefills waiting for rows."""
-"""How a run is called in which they do."""
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,13 +16,13 @@ from mini import GOOD_PAD, OVERFLOWING_PAD, line_of, text, texts
 from planted import release
 
 from proofs.source.diff import diff_sources
-from proofs.source.differences import CHANGED, DiffReport
+from proofs.source.differences import CHANGED, DiffReport, together
 from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.fetch import fetch_release
 from proofs.source.loader import Text
 from proofs.source.sandbox import Pair, diff_in_sandbox
 from proofs.symbolic import Limits
-from proofs.verdict import MODES, PROVED, SYNC, UNDECIDED
+from proofs.verdict import ASYNC, MODES, PROVED, SYNC, UNDECIDED
 
 NAMES = ("old", "new")
 
@@ -118,6 +119,24 @@ def test_the_sandbox_answers_the_same_and_a_report_survives_the_pipe() -> None:
     assert there.differences == here.differences and there.populations == here.populations
     endless = diff_in_sandbox(Pair(texts(), texts(schedule="while True:\n            pass"), NAMES))
     assert "runs on" in endless.rejected and endless.exit_status == 2
+
+
+def test_reports_on_two_modes_become_one() -> None:
+    sync = _diff(texts(), texts(OVERFLOWING_PAD))
+    (first, *_) = sync.differences
+    larger = replace(first, modes=(ASYNC,), config=first.config | {"max_model_len": 99})
+    other = replace(
+        sync, differences=(replace(larger, conditions=first.conditions[1:]),), undecided=("cut",)
+    )
+    both = together([sync, other])
+    (found,) = (d for d in both.differences if d.sentence == first.sentence)
+    assert found.modes == (SYNC, ASYNC) and found.conditions == first.conditions[1:]
+    assert found.config == first.config, "the smaller example is shown"
+    assert len(both.differences) == len(sync.differences) and both.undecided == ("cut",)
+    assert PROVED not in {same.verdict for same in both.populations}, "something is undecided"
+    assert both.statistics.paths == 2 * sync.statistics.paths
+    refused = replace(sync, rejected="rejected: why")
+    assert together([sync, refused]).exit_status == 2
 
 
 def test_0_29_to_0_30_is_55126_and_nothing_else() -> None:
