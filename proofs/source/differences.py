@@ -43,6 +43,13 @@ class Difference:
     """The smallest example's configuration."""
     before: Half
     after: Half
+    company: str = ""
+    """The part of the sentence that says what is in front of the request."""
+
+    @property
+    def news(self) -> str:
+        """The sentence without it: the same may happen in other company."""
+        return self.sentence.replace(f" {self.company}:", ":") if self.company else self.sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +121,14 @@ class DiffReport:
         if not self.differences:
             fares = "no request is scheduled or left otherwise"
             told.append(fares if self.besides else "no difference found")
-        for number, difference in enumerate(self.differences, 1):
-            told += ["", *_told(number, difference)]
+        news: dict[str, list[Difference]] = {}
+        for difference in self.differences:
+            news.setdefault(difference.news, []).append(difference)
+        for number, (first, *others) in enumerate(news.values(), 1):
+            told += ["", *_told(number, first), *(_again(first, other) for other in others)]
         if self.besides:
             told += ["", "while all requests fare alike:"]
-        for number, difference in enumerate(self.besides, 1 + len(self.differences)):
+        for number, difference in enumerate(self.besides, 1 + len(news)):
             told += ["", *_told(number, difference)]
         told.append("")
         alike = {
@@ -202,6 +212,14 @@ def _told(number: int, difference: Difference) -> list[str]:
     told.append(f"     before ({d.before.file}:{d.before.line}): {d.before.decision}")
     told.append(f"     after  ({d.after.file}:{d.after.line}): {d.after.decision}")
     return told
+
+
+def _again(first: Difference, other: Difference) -> str:
+    """The same news in other company."""
+    told = f"   the same {other.company or 'with nobody in front'}"
+    if other.conditions != first.conditions:
+        told += f", where {', '.join(other.conditions) or 'nothing else is in common'}"
+    return told if other.modes == first.modes else f"{told} ({', '.join(other.modes)})"
 
 
 def _few(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ def example(comparison: Comparison, found: Class) -> Difference:
         known_config(one.harness),
         halves[0],
         halves[1],
+        found.company,
     )
 
 

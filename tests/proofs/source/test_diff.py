@@ -74,6 +74,17 @@ def test_a_dropped_bound_is_one_class_with_its_smallest_example() -> None:
     assert report.population("diffusion") == PROVED
 
 
+def test_the_same_news_in_other_company_is_told_once() -> None:
+    report = _diff(texts(), texts(GOOD_PAD.replace("room and ", "")))
+    news = {found.news for found in report.differences}
+    lines = report.lines()
+    assert len(news) < len(report.differences)
+    assert sum(line[:1].isdigit() for line in lines) == len(news) + len(report.besides)
+    again = [line for line in lines if line.startswith("   the same ")]
+    assert len(again) == len(report.differences) - len(news)
+    assert any(line.startswith("   the same behind another waiting request") for line in again)
+
+
 def test_a_new_assertion_is_a_difference_of_the_request_it_stops_at() -> None:
     report = _diff(texts(), texts(admit="assert rows != 2, 'two'"))
     assert {d.request for d in report.differences} == {"W"}
