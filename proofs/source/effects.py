@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from proofs.source.harness import Harness
 
 RETURNED = "what it returns"
+ORDER = "the order of what it tells"
+"""Of the methods that both texts call: what comes before what."""
 ELSEWHERE = frozenset(
     {"waiting", "skipped_waiting", "kv_holding_waiting", "running", "requests"}
     | {"connector_prefix_cache_stats"}
 )
 """Of a scheduler: what is compared request by request, and statistics."""
-OF_A_REQUEST = ("drop_stale_output",)
+OF_A_REQUEST = ("drop_stale_output", "spec_token_ids")
 """Of a request: what is no counter, and was there before the text stored anything."""
 _TOLD = ("kv_cache_manager.", "block_pool.", "connector.", "encoder_cache_manager.")
 _CALLED = (FunctionType, MethodType)
@@ -51,6 +53,10 @@ class Calls:
         """Method → arguments of each call."""
         for name in dict.fromkeys(name for name, _ in self._made):
             yield name, tuple(told for other, told in self._made if other == name)
+
+    def names(self) -> list[str]:
+        """The method of each call, in order."""
+        return [name for name, _ in self._made]
 
     def _overheard(self, path: str, function: Any) -> Any:
         """The function with each call noted, if it is one that does something."""
@@ -87,6 +93,8 @@ class Effects:
         calls.forget()
         self._before = dict(self._kept())
         self.values: dict[str, Any] = {}
+        self.told: list[str] = []
+        """The methods it called, in order."""
         self.unchanged: frozenset[str] = frozenset()
         """What the text keeps as it was before: no news where the other does not keep it."""
 
@@ -98,6 +106,7 @@ class Effects:
         """
         value, kept = self._calls.reader.read(returned), dict(self._kept())
         self.values = dict(self._calls.by_name()) | kept
+        self.told = self._calls.names()
         if isinstance(returned, Record):
             self.values |= {f"{value[0]}.{name}": field for name, field in value[1].items()}
         else:
@@ -124,3 +133,11 @@ def differing(old: Effects, new: Effects) -> Iterator[tuple[str, Any]]:
         alone = old if two is MISSING else new
         if MISSING not in (one, two) or name not in alone.unchanged:
             yield name, apart(one, two)
+    yield ORDER, apart(*ordered(old, new))
+
+
+def ordered(old: Effects, new: Effects) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The calls of either text, without those of which the other has another number."""
+    common = {name for name in old.told if old.told.count(name) == new.told.count(name)}
+    one, two = (tuple(n for n in side.told if n in common) for side in (old, new))
+    return one, two

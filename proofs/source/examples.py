@@ -5,14 +5,14 @@ No number in a report on two texts comes from a solver.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proofs.source.classes import Apart, Class, Comparison
 from proofs.source.concrete import NotReplayed, Run, run
 from proofs.source.concrete import rows_line as line_of
 from proofs.source.differences import Difference, Half
-from proofs.source.effects import Calls
+from proofs.source.effects import ORDER, Calls, ordered
 from proofs.source.errors import named
 from proofs.source.harness import Harness
 from proofs.source.lines import parting
@@ -66,7 +66,9 @@ def beside(comparison: Comparison, what: str, found: Apart) -> Difference:
         NotReplayed: on integers there is none.
     """
     (one, first), (two, second) = _play(comparison, found.shape, found.answers)
-    values = [side.effects.values.get(what, MISSING) for side in (one, two)]
+    values: Sequence[Any] = [side.effects.values.get(what, MISSING) for side in (one, two)]
+    if what == ORDER:
+        values = ordered(one.effects, two.effects)
     if not apart(*values):
         raise NotReplayed("on integers both texts do the same")
     where, before, after = parted(*values)

@@ -15,6 +15,7 @@ from typing import Any
 from proofs.source.errors import clean
 from proofs.source.footprint import contents
 from proofs.source.freeset import FreeSet, Uncertain
+from proofs.source.fresh import Fresh
 from proofs.source.history import History
 from proofs.source.host import Host
 from proofs.source.ids import RequestId
@@ -127,6 +128,7 @@ _PLAIN = frozenset({int, bool, str, float, type(None)})
 _LEAVES = _PLAIN | {SymInt, SymBool}
 _READERS: dict[type, Callable[[Reader, Any], Any]] = {
     list: Reader.each,
+    Fresh: Reader.each,
     tuple: Reader.each,
     deque: Reader.each,
     set: lambda reader, value: _members((element, True) for element in value),

@@ -135,6 +135,14 @@ def test_drafter_slots_that_a_victim_does_not_give_back(monkeypatch: pytest.Monk
     assert "another running request" in found.differences[0].sentence, found.lines()
 
 
+def test_the_order_of_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = ("self.kv_cache_manager.take_events()", "self.kv_cache_manager.take_new_block_ids()")
+    old, new = (texts(schedule="; ".join(order)) for order in (calls, calls[::-1]))
+    found = _compared(monkeypatch, old, new, STEP)
+    (one,) = found.besides
+    assert one.sentence.startswith("the order of what it tells[") and not found.undecided
+
+
 def test_what_only_one_keeps_and_nobody_changes_is_no_news(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
