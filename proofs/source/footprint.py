@@ -177,7 +177,7 @@ def _of_ours(value: Any) -> list[Any] | None:
     if isinstance(value, Record):
         return _items({n: v for n, v in vars(value).items() if "__" not in n})
     if type(value) is RequestQueue:
-        return list(value)
+        return list(value.shown__)
     return None
 
 

@@ -85,6 +85,7 @@ class Harness:
         self.scheduler = make_scheduler(
             self.loaded, self.config, log_stats=self.features.connector is not True
         )
+        host.counts = True
         self.carried = Carried(self)
 
     def _legal(self) -> None:

@@ -62,6 +62,8 @@ class Host:
         """Request id → line that scheduled it; filled on integers only."""
         self.overhear: Callable[[str, Any], Any] | None = None
         """What stands for a value the text finds under a path, where somebody notes its calls."""
+        self.counts = False
+        """Whether the scheduler object is made: from then on there are requests to be counted."""
         self.ran_on: RanOn | None = None
         """The run in progress has run on, whatever the text makes of it."""
         self._ticks = 0
@@ -71,7 +73,7 @@ class Host:
     def begin(self, world: World) -> None:
         """A run starts in this world; nothing is left of the one before."""
         self.own.restore()
-        self.world = world
+        self.world, self.counts = world, False
         self.gaps, self.ran_on = [], None
         self._ticks = 0
 

@@ -18,6 +18,7 @@ from typing import Any
 from proofs.source import merging, reading, rewrite, storing
 from proofs.source.acting import acting_properties, may_compute_ahead
 from proofs.source.asking import Asking
+from proofs.source.counting import Counting
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Gap, Rejected, SourceError, Unprofiled, said
 from proofs.source.footprint import Own
@@ -32,16 +33,12 @@ from proofs.source.reporting import HAS, PERHAPS, TOTAL, only_taken
 from proofs.source.saying import Saying
 from proofs.symbolic import (
     Unsupported,
-    refused,
     sym_all,
     sym_any,
     sym_len,
-    sym_max,
-    sym_min,
     sym_sum,
 )
 
-MAX_RANGE = 100_000
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
@@ -251,15 +248,13 @@ def _builtins(host: Host) -> dict[str, Any]:
     saying = Saying(host)
     return table | {
         "len": sym_len,
-        "min": sym_min,
-        "max": sym_max,
         "sum": sym_sum,
         # What makes its elements as it goes is not asked for more than Python would: they may act.
         "any": lambda items: sym_any(items) if _is_made(items, host) else any(items),
         "all": lambda items: sym_all(items) if _is_made(items, host) else all(items),
-        "range": _range,
         "print": saying.printed,
         **Asking(host).functions(),
+        **Counting(host).functions(),
         rewrite.SPOKEN: saying.spoken,
         rewrite.FORMATTED: saying.formatted,
         rewrite.REMAINDER: saying.remainder,
@@ -281,13 +276,6 @@ def _is_made(items: Any, host: Host) -> bool:
     return (
         made and type(items) not in host.classes and not any(type(i) in host.classes for i in items)
     )
-
-
-def _range(*bounds: Any) -> range:
-    made = range(*bounds)
-    if len(made) > MAX_RANGE:
-        refused(f"a range of more than {MAX_RANGE} numbers")
-    return made
 
 
 def _defined(namespace: Mapping[str, Any], tree: ast.Module) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def in_order(harness: Harness) -> list[Request]:
     running = [r for n, r in everyone.items() if before[n].status is ModelStatus.RUNNING]
     looked = [everyone[n] for n in harness.world.looked if n in everyone]
     looked = [request for request in looked if request not in running]
-    queued = [r for queue in harness.queues() for r in queue if r in everyone.values()]
+    queued = [r for queue in harness.queues() for r in queue.shown__ if r in everyone.values()]
     return running + looked + [r for r in queued if r not in running and r not in looked]
 
 

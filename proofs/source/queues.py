@@ -158,6 +158,11 @@ class RequestQueue(metaclass=SealedMeta):
             raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=self)
         return partial(method, self)
 
+    @property
+    def shown__(self) -> tuple[Request, ...]:
+        """The requests the harness shows, for the prover: a text that walks a queue sees all."""
+        return tuple(self.__items)
+
     def __bool__(self) -> bool:
         return bool(self.__items)
 
@@ -176,6 +181,8 @@ class RequestQueue(metaclass=SealedMeta):
         for item in tuple(self.__items):
             yield item
             self.__must_be_at(changes)
+        if bool(self.others__ > 0):
+            self.__world.host.undecided("walks a queue, of which a proof shows the first only")
 
     def __must_be_at(self, changes: int) -> None:
         """Who walks a deque that changes cannot go on; who walks the other walks a copy."""

@@ -23,7 +23,7 @@ def resting_goals(harness: Harness, request: Request) -> list[Goal]:
     goals = [
         _holds(CONSERVATION, f"may_stand_in_{queue}", request, may)
         for queue, may in places(harness, request).items()
-        if any(other is request for other in getattr(harness.scheduler, queue))
+        if any(other is request for other in getattr(harness.scheduler, queue).shown__)
     ]
     was_preempted = request.num_preemptions > 0
     untouched = all_of(

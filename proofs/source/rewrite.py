@@ -14,6 +14,7 @@ The text is run as it stands but for the following, none of which changes what i
 * an ``if`` that only fills a set the profile calls a sink (it feeds nothing), and that the text
   reads nowhere else, is dropped; what only reports a set's content forks no path (``reporting``);
 * an empty dictionary display becomes a call: a replay notes which line scheduled a request;
+* comparisons, quotients and slices of plain numbers ask if a run knows so many: see ``counting``;
 * ``is`` and ``~`` go by what a symbolic value stands for: see ``identity``;
 * what makes a text of values (``str(x)``, ``f"{x}"``, ``"%s" % x``, ``", ".join(...)``) is called
   by a name of ours: of a symbolic value there is a text nobody may look into, see
@@ -30,7 +31,7 @@ from collections.abc import Callable, Collection
 from itertools import pairwise
 from typing import Any
 
-from proofs.source import identity
+from proofs.source import counting, identity
 from proofs.source.acting import bound_by
 from proofs.source.errors import Rejected
 from proofs.source.identity import INVERT, IS, IS_NOT
@@ -174,7 +175,7 @@ class _Rewriter(ast.NodeTransformer):
         told = [any(map(_is_none, pair)) for pair in pairwise(operands)]
         kinds = [isinstance(op, ast.Is | ast.IsNot) for op in node.ops]
         if not any(kind and not none for kind, none in zip(kinds, told, strict=True)):
-            return node
+            return counting.compare(node)
         if len(node.ops) > 1:
             raise Rejected(self.file, node.lineno, "compares by `is` in a chain of comparisons")
         name = IS if isinstance(node.ops[0], ast.Is) else IS_NOT
@@ -202,7 +203,11 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod):
             return ast.copy_location(_call(REMAINDER, node.left, node.right), node)
-        return node
+        return counting.divide(node)
+
+    def visit_Slice(self, node: ast.Slice) -> ast.AST:
+        self.generic_visit(node)
+        return counting.bounds(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         node.func = self._used(node.func)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from types import MethodType
 from typing import Any
 
+from proofs.source.counting import Counting
 from proofs.source.footprint import contents
 from proofs.source.fresh import Fresh
 from proofs.source.host import Host, is_plain_dict
@@ -91,6 +92,9 @@ class Saying:
 
     def remainder(self, left: Any, right: Any) -> Any:
         """``left % right``."""
+        if type(left) is int and type(right) is int:
+            few = Counting(self.host).few
+            few(left), few(right)
         made = speech.remainder(left, right)
         if type(left) is not str or type(made) is not str:
             return made

@@ -18,7 +18,7 @@ from spec.records import Booking, RequestState
 def request_state(harness: Harness, request: Request) -> RequestState:
     """One request between two steps."""
     scheduler = harness.scheduler
-    queues = [scheduler.running, *harness.queues()]
+    queues = [scheduler.running, *(queue.shown__ for queue in harness.queues())]
     name, finished = request.request_id, request.status > RequestStatus.PREEMPTED
     gone = finished or request.status is RequestStatus.PREEMPTED
     has_left = gone and harness.before[name].status is ModelStatus.RUNNING

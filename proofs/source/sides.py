@@ -51,7 +51,7 @@ class After:
     def of(cls, harness: Harness, request: Request) -> After:
         """As the harness's text left it."""
         scheduler, name = harness.scheduler, request.request_id
-        waiting = {queue: list(getattr(scheduler, queue)) for queue in queue_names(scheduler)}
+        waiting = {n: list(getattr(scheduler, n).shown__) for n in queue_names(scheduler)}
         running = {"running": list(scheduler.running)}
         unknown = [] if name in scheduler.requests else ["is not known"]
         line = running | {"waiting": [item for queue in waiting.values() for item in queue]}

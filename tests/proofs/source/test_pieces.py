@@ -249,8 +249,8 @@ def test_the_last_release_to_be_started_is_spread_and_the_order_is_as_given(
 ) -> None:
     spread: dict[str, bool] = {}
 
-    def check(version: str, *, together: bool, **options: Any) -> SourceReport:
-        spread[version] = together
+    def check(version: str, *, at_once: bool, **options: Any) -> SourceReport:
+        spread[version] = at_once
         return SourceReport(version, version, (), Statistics())
 
     monkeypatch.setattr(releases, "check_release", check)

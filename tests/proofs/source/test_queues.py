@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,33 +11,65 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import text, texts
-from planted import LEAST_URGENT, STEP, URGENCY, VICTIM, findings
+from planted import LEAST_URGENT, VICTIM, findings
 
-from proofs.source.loader import Text
+from proofs.source.arrangements import pair
+from proofs.source.deciding import STEP as DECIDED
+from proofs.source.harness import Harness
+from proofs.source.induct import check_mode
+from proofs.source.loader import Text, load
+from proofs.source.profile import profile_for
+from proofs.source.shapes import Shape
+from proofs.source.state import Features
+from proofs.symbolic import Limits
 from proofs.verdict import PROVED, SYNC, UNDECIDED
 
 AGAIN = "\n            self.waiting.remove_request(r)\n            self.waiting.prepend_request(r)"
-WALKS: dict[str, tuple[str, tuple[str, ...], str]] = {
-    "a deque": (f"for r in self.waiting:{AGAIN}", STEP, UNDECIDED),
-    "what is made of a deque": (f"for r in (q for q in self.waiting):{AGAIN}", STEP, UNDECIDED),
+WALKS: dict[str, tuple[str, bool, str]] = {
+    "a deque": (f"for r in self.waiting:{AGAIN}", False, UNDECIDED),
+    "what is made of a deque": (f"for r in (q for q in self.waiting):{AGAIN}", False, UNDECIDED),
     "before its first": (
         "walk = iter(self.waiting)\n        for r in list(self.waiting):"
         f"{AGAIN}\n        next(walk, None)",
-        STEP,
+        False,
         UNDECIDED,
     ),
-    "by priority": (f"for r in self.waiting:{AGAIN}", URGENCY, PROVED),
-    "a copy": (f"for r in list(self.waiting):{AGAIN}", STEP, PROVED),
-    "no further": (f"for r in self.waiting:{AGAIN}\n            break", STEP, PROVED),
-    "without a change": ("for r in self.waiting:\n            pass", STEP, PROVED),
+    "by priority": (f"for r in self.waiting:{AGAIN}", True, PROVED),
+    "a copy": (f"for r in list(self.waiting):{AGAIN}", False, PROVED),
+    "no further": (f"for r in self.waiting:{AGAIN}\n            break", False, PROVED),
+    "without a change": ("for r in self.waiting:\n            pass", False, PROVED),
 }
+"""What a step does, by priority or not, and what comes out where one request waits."""
+
+
+def _one_waits(h: Harness) -> None:
+    h.waiting("W")
+
+
+def _walked(schedule: str, by_priority: bool, arrange: Callable[[Harness], None]) -> set[str]:
+    task = Shape("walk", arrange, Features(priority=by_priority), DECIDED).task
+    loaded = load(texts(schedule=schedule), profile_for(None))
+    found, _, _ = check_mode(loaded, [task], "", Limits(seconds=60), True)
+    return {finding.verdict for finding in found}
 
 
 @pytest.mark.parametrize("name", WALKS)
 def test_who_walks_a_deque_must_not_change_it(name: str) -> None:
-    schedule, run, verdict = WALKS[name]
-    found = findings(texts(schedule=schedule), SYNC, run)
-    assert {finding.verdict for finding in found} == {verdict}
+    schedule, by_priority, verdict = WALKS[name]
+    assert _walked(schedule, by_priority, _one_waits) == {verdict}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "verdict"),
+    [
+        ("for r in self.waiting:\n            pass", UNDECIDED),
+        ("all(r.priority == 0 for r in self.waiting)", UNDECIDED),
+        ("list(self.waiting)", UNDECIDED),
+        ("for r in self.waiting:\n            break", PROVED),
+    ],
+)
+def test_who_walks_on_meets_requests_nobody_knows(schedule: str, verdict: str) -> None:
+    assert _walked(schedule, False, pair) == {verdict}
 
 
 CALLS: dict[str, tuple[str, tuple[str, ...], str]] = {

@@ -101,7 +101,7 @@ HARMLESS: dict[str, str] = {
     "plain texts": 'x = f"{7!r}-{1:>3}" + "%s" % 7 + str([1]) + ",".join("ab")\n'
     'if x != "7-  17[1]a,b":\n    rows = -rows',
     "an exception of Python's own": 'try:\n    x = "%y" % 1\nexcept ValueError:\n    pass',
-    "remainders": "if rows % 2 + 7 % 3 > 2:\n    rows = -rows",
+    "remainders": "if rows % 2 + 3 % 2 > 2:\n    rows = -rows",
 }
 """Statements that make such texts, or others, and look into none."""
 
