@@ -8,11 +8,15 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 from proofs.source import identity, merging, storing
+from proofs.source.counting import Counting
+from proofs.source.host import Host
+from proofs.source.profile import Profile
 from proofs.source.rewrite import READ, TICK, read, rewrite
-from proofs.symbolic import Path, evaluate, sym_len, sym_max, sym_min
+from proofs.symbolic import Path, evaluate, sym_len
 
-GIVEN = {"len": sym_len, "min": sym_min, "max": sym_max, TICK: lambda: True, READ: read}
+GIVEN = {"len": sym_len, TICK: lambda: True, READ: read}
 GIVEN |= {**identity.FUNCTIONS, **merging.FUNCTIONS, **storing.FUNCTIONS}
+GIVEN |= Counting(Host(Profile({}, frozenset()), {})).functions()
 
 
 def scope_of(

@@ -163,6 +163,9 @@ def test_0_29_to_0_30_is_55126_and_nothing_else() -> None:
         assert {"one token left", "K > 0", "s = 1"} <= set(found.conditions)
     assert {same.verdict for same in report.populations} == {PROVED}
     assert len(report.populations) == 5
+    readme = Path(__file__).parents[3] / "proofs/source/README.md"
+    shown = readme.read_text(encoding="utf-8").split("```text\n1. one waiting")[1].split("\n```")[0]
+    assert f"1. one waiting{shown}" in "\n".join(report.lines()), "the README shows another report"
 
 
 def test_0_28_to_0_29_is_the_bound_of_53962_and_its_assertion() -> None:
