@@ -77,7 +77,7 @@ def possible(path: Path[Any], condition: Any, comparison: Comparison | None = No
         return True
     reason = getattr(answer, "reason", "")
     if reason and comparison is not None:
-        comparison.doubts[reason] = None
+        comparison.doubts[f"the solver gave up on a question ({reason})"] = None
     return False
 
 

@@ -3,7 +3,7 @@
 A run has three requests at most, and three tokens come back.  All else that a text can count is
 symbolic.  So of two plain numbers that a text compares each is three at most, or the answer is
 another where there are more requests: ``len(self.running) > 8`` is false in every run.  The same
-goes for the least of such numbers, a quotient, a slice, a range.
+goes for the least of such numbers, a quotient, a slice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from proofs.source.host import Host
-from proofs.symbolic import refused, sym_max, sym_min
+from proofs.symbolic import sym_max, sym_min
 from proofs.symbolic.active import ACTIVE
 
 MOST = 3
@@ -36,8 +36,6 @@ _DIVIDED: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.RShift: ("_shifted__", operator.rshift),
 }
 FEW = "_few__"
-LONGEST = 100_000
-"""Of a range, which a text may make into a list."""
 
 
 class Counting:
@@ -51,7 +49,6 @@ class Counting:
         return {
             "min": self._of_all(sym_min),
             "max": self._of_all(sym_max),
-            "range": self.numbers_in_range,
             FEW: self.few,
             **{name: self._asked(function) for name, function in _DIVIDED.values()},
             **{
@@ -74,13 +71,6 @@ class Counting:
         """The size of a block is plain where boundaries matter; elsewhere it is symbolic."""
         size = self._host.here.config.block_size
         return type(size) is int and number == size
-
-    def numbers_in_range(self, *bounds: Any) -> range:
-        """``range``."""
-        made = range(*map(self.few, bounds))
-        if len(made) > LONGEST:
-            refused(f"a range of more than {LONGEST} numbers")
-        return made
 
     def _asked(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         few = self.few

@@ -124,7 +124,8 @@ class DiffReport:
         news: dict[str, list[Difference]] = {}
         for difference in self.differences:
             news.setdefault(difference.news, []).append(difference)
-        for number, (first, *others) in enumerate(news.values(), 1):
+        for number, same in enumerate(news.values(), 1):
+            first, *others = sorted(same, key=lambda d: len(d.before.requests))
             told += ["", *_told(number, first), *(_again(first, other) for other in others)]
         if self.besides:
             told += ["", "while all requests fare alike:"]

@@ -195,7 +195,7 @@ OWN = {
         {
             "before": "_STEPS = {'n': 0}",
             "do": "_STEPS['n'] += 1",
-            "doubled": "_STEPS['n'] > 1000",
+            "doubled": "_STEPS['n'] > 1",
         },
     ),
     "an attribute of a class": (

@@ -289,10 +289,10 @@ def test_the_line_and_the_row_are_told() -> None:
 
 @pytest.mark.parametrize(
     ("condition", "verdict"),
-    [("half(2) == 1", VIOLATED), ("SIZE == 5", VIOLATED), ("FLAG is None", UNDECIDED)],
+    [("half(2) == 1", VIOLATED), ("SIZE == 3", VIOLATED), ("FLAG is None", UNDECIDED)],
 )
 def test_names_of_a_file_beside_it_are_what_they_are_there(condition: str, verdict: str) -> None:
-    helper = FLAG + "SIZE = 5\ndef half(n):\n    return n // 2\n"
+    helper = FLAG + "SIZE = 3\ndef half(n):\n    return n // 2\n"
     parts = _planted("from fork.sched.utils import FLAG, SIZE, half\n", condition)
     both = (Text("utils.py", helper, helper=True), Text("thrifty.py", text(**parts)))
     assert check_source(both, "mini", modes=[SYNC]).verdict == verdict
