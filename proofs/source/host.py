@@ -7,7 +7,7 @@ which the gate keeps out of reach; the text cannot get at the prover through the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
@@ -51,6 +51,8 @@ class Host:
         """Names of attributes of which the texts read attributes."""
         self.constants: dict[str, dict[str, Any]] = {}
         """Path of a stub → what was found under its attributes, where that never changes."""
+        self.answers: dict[str, tuple[Callable[[], Any], bool]] = {}
+        """Path → who answers under it, and whether always the same; see `stubs`."""
         self.gaps: list[Gap] = []
         """What the profile did not know, in this run."""
         self.classes: dict[type, None] = {}
