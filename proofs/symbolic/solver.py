@@ -290,10 +290,15 @@ class Solver:
         return verdict
 
     def _read(self, model: Model) -> Valuation:
-        """A valuation that looks variables up in the model; all else follows from them."""
-        declaration = self._lowering.declaration
+        """A valuation that looks variables up in the model; all else follows from them.
+
+        Of those that nothing in force mentions it knows nothing.
+        """
+        declaration, mentioned = self._lowering.declaration, frozenset(self._present)
 
         def look_up(variable: Variable) -> int | None:
+            if variable not in mentioned:
+                return None
             read = model.boolean if variable.is_flag else model.integer
             return read(declaration(variable))
 
