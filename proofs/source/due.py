@@ -25,6 +25,7 @@ from spec.records import SCHEDULED, Booking, Decision
 
 Parts = tuple[Sequence[str], Sequence[Any]]
 """Names and the values they have."""
+Knobs = Callable[[Config], int]
 
 
 class Due(Protocol):
@@ -40,8 +41,11 @@ class Due(Protocol):
     def goals(self) -> list[Goal]:
         """It as formulas to prove."""
 
-    def key(self) -> Hashable:
-        """The identities of all that its goals are made of; None where that is not worth it."""
+    def key(self, knobs: Knobs) -> Hashable:
+        """The identities of all that its goals are made of; None where that is not worth it.
+
+        ``knobs``: a number for a configuration, the same for all with the same knobs.
+        """
 
 
 class Spelled:
@@ -52,12 +56,14 @@ class Spelled:
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[Due, list[Goal]]] = {}
+        self._configs: dict[Hashable, tuple[int, Config]] = {}
+        self._last: tuple[Config | None, int] = None, 0
 
     def out(self, dues: Iterable[Due]) -> list[Goal]:
         """All goals of what is due, in order."""
         made: list[Goal] = []
         for due in dues:
-            key = due.key()
+            key = due.key(self._knobs)
             known = None if key is None else self._known.get(key)
             if known is None:
                 known = due, due.goals()
@@ -65,6 +71,12 @@ class Spelled:
                     self._known[key] = known
             made += known[1]
         return made
+
+    def _knobs(self, config: Config) -> int:
+        if self._last[0] is not config:  # one run asks of one again and again
+            number, _ = self._configs.setdefault(_ids(_KNOBS(config)), (len(self._configs), config))
+            self._last = config, number
+        return self._last[1]
 
 
 def goals_of(dues: Iterable[Due]) -> list[Goal]:
@@ -106,10 +118,10 @@ class Judged:
             made.append(Goal(invariant.id, name, request, claim.unless_waived, granted, claim))
         return made
 
-    def key(self) -> Hashable:
+    def key(self, knobs: Knobs) -> Hashable:
         """The record's fields and its knobs."""
         record = self.record
-        return (type(record), self.only, _ids(self.parts()[1]), _ids(_KNOBS(record.config)))
+        return (type(record), self.only, _ids(self.parts()[1]), knobs(record.config))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +165,10 @@ class Kept:
             if name in self.clauses
         ]
 
-    def key(self) -> Hashable:
+    def key(self, knobs: Knobs) -> Hashable:
         """The counters, the decision, the knobs and which clauses are meant."""
         decided = () if self.decision is None else _ids(_FIELDS[Decision][1](self.decision))
-        return _ids(self.parts()[1]), decided, _ids(_KNOBS(self.config)), self.clauses
+        return _ids(self.parts()[1]), decided, knobs(self.config), self.clauses
 
 
 def clauses_of(
