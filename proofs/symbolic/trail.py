@@ -125,6 +125,7 @@ class Trail:
                 return side is condition
         taken = condition.holds_at(self.at)
         self.record(condition, taken, open=True)
+        self.solver.push()
         self.enter(condition if taken else condition.negation)
         return taken
 
@@ -159,8 +160,11 @@ class Trail:
         self.decisions.append(Decision(condition, taken, caller(), assumed, open, depth, mark))
 
     def enter(self, condition: SymBool, name: str | None = None) -> None:
-        """Make a condition part of the path."""
-        self.solver.push()
+        """Make a condition part of the path.
+
+        What is open begins a frame of the solver's, to be taken back alone; what follows from it,
+        or is assumed behind it, goes with it.
+        """
         self.solver.suppose(condition, name)
         self.knowledge.learn(condition, name)
 
@@ -202,7 +206,6 @@ class Trail:
             self.knowledge.undo(decision.mark)
             taken = not decision.taken
             other = decision.condition if taken else decision.condition.negation
-            self.solver.push()
             self.solver.suppose(other)
             outcome = self.solver.check()
             if isinstance(outcome, Sat):
