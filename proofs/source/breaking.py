@@ -40,7 +40,10 @@ class Breaking:
 
     def instead_of(self, node: ast.If) -> list[ast.stmt] | None:
         """What replaces it; None where it does more."""
-        if node.orelse or not only_computes(node.test) or not self._fit(node, node.body):
+        leaves = any(isinstance(inner, ast.Break) for inner in ast.walk(node))
+        if not leaves or node.orelse or not only_computes(node.test):
+            return None
+        if not self._fit(node, node.body):
             return None
         asked = call(TRUTH, self.truth(copy.deepcopy(node.test)))
         return [_set(node, _holds(0), asked), *self._under(0, node.body)]
