@@ -21,7 +21,8 @@ from proofs.symbolic.ground import Ground
 from proofs.symbolic.ints import SymInt
 from proofs.symbolic.knowledge import Knowledge
 from proofs.symbolic.lemmas import Lemmas
-from proofs.symbolic.solver import Sat, Solver, Unsat
+from proofs.symbolic.nearby import nearby
+from proofs.symbolic.solver import Outcome, Sat, Solver, Unsat
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,13 @@ class Trail:
         self.solver.suppose(condition, name)
         self.knowledge.learn(condition, name)
 
+    def look_for(self, condition: SymBool) -> Outcome:
+        """Inputs for the path, which a condition has just become part of: near the last ones."""
+        for at in nearby(self.at, condition):
+            if self.solver.allows(at):
+                return Sat(at)
+        return self.solver.check()
+
     # -- the life of a run -----------------------------------------------------------------
 
     def start_clock(self) -> None:
@@ -207,7 +215,7 @@ class Trail:
             taken = not decision.taken
             other = decision.condition if taken else decision.condition.negation
             self.solver.suppose(other)
-            outcome = self.solver.check()
+            outcome = self.look_for(other)
             if isinstance(outcome, Sat):
                 self.at = outcome.at
                 self.knowledge.learn(other)
