@@ -174,13 +174,14 @@ def _judge(
             _propose(path, task, harness, ((ASSERT, site.name), task.name), True, outcome)
         return
     assert harness is not None
-    void = outcome.is_void
+    (due, spoken), void = spelled.out(path.value or []), outcome.is_void
     goals = [
         goal
-        for goal in spelled.out(path.value or [])
+        for goal in due
         if (goal.name not in outcome.broken if goal.claim is None else not void)
     ]
-    outcome.spoken.update([goal.invariant for goal in goals if goal.claim is not None])
+    if not void:
+        outcome.spoken |= spoken
     for goal, answer in zip(goals, _answers(path, goals, outcome.used), strict=True):
         if isinstance(answer, Proved):
             if answer.core:
