@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import json
 import os
 import resource
@@ -16,6 +15,7 @@ import sys
 import unicodedata  # noqa: F401  (the parser asks it about a name that is not ASCII)
 from typing import Any
 
+from proofs.collecting import collect_rarely
 from proofs.source import check, diff
 from proofs.source.differences import DiffReport
 from proofs.source.errors import SourceError
@@ -47,16 +47,6 @@ def main() -> None:
     sys.stdout.write(json.dumps(answer))
     sys.stdout.flush()
     os._exit(0)
-
-
-def collect_rarely() -> None:
-    """Look for cycles among what is young alone: what lives longer lives as long as the check.
-
-    Terms, formulas and proofs are kept for the next path, and looking through all of them again and
-    again takes a tenth of the time.
-    """
-    gc.freeze()
-    gc.set_threshold(20_000, 1_000)
 
 
 def _checked(job: dict[str, Any]) -> SourceReport:
