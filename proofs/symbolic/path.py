@@ -72,7 +72,10 @@ class Path(Generic[T]):
         ``given`` is assumed besides.  So is every condition in ``tracked``, and the
         core of a proof names those, and the tracked assumptions, it needed.
         """
-        return self.prove_all({"claim": claim}, given, tracked)["claim"]
+        given = list(given)
+        if given:
+            return self.prove_all({"claim": claim}, given, tracked)["claim"]
+        return self.prove_each({"claim": claim}, tracked)["claim"]
 
     def prove_all(
         self,
