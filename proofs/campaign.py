@@ -11,6 +11,7 @@ from time import perf_counter
 
 from model.policies import PaddingPolicy
 from proofs.check import Task, check
+from proofs.collecting import collect_rarely
 from proofs.induction import Cache
 from proofs.interruption import just_end
 from proofs.replay import count
@@ -109,7 +110,7 @@ def _side_by_side(
     depend on the policies before it: these must not depend on how fast a machine is.
     """
     fork = get_context("fork")
-    lanes = {mode: ProcessPoolExecutor(1, fork, initializer=just_end) for mode in MODES}
+    lanes = {mode: ProcessPoolExecutor(1, fork, initializer=_start) for mode in MODES}
     running = {lanes[task.mode].submit(_check, task): at for at, task in enumerate(tasks)}
     try:
         for future in as_completed(running):
@@ -123,6 +124,12 @@ def _side_by_side(
     finally:
         for executor in lanes.values():
             executor.shutdown(cancel_futures=True)
+
+
+def _start() -> None:
+    """A worker process begins."""
+    just_end()
+    collect_rarely()
 
 
 _CACHE = Cache()

@@ -15,6 +15,7 @@ import sys
 import unicodedata  # noqa: F401  (the parser asks it about a name that is not ASCII)
 from typing import Any
 
+from proofs.collecting import collect_rarely
 from proofs.source import check, diff
 from proofs.source.differences import DiffReport
 from proofs.source.errors import SourceError
@@ -33,6 +34,7 @@ def main() -> None:
     answer: dict[str, Any]
     tried: list[str] = []
     lock_down(limit, tried)
+    collect_rarely()
     try:
         report = _checked(request["job"]) if "job" in request else _compared(request["pair"])
         answer = {"report": report.to_json()}

@@ -25,6 +25,7 @@ from spec.records import SCHEDULED, Booking, Decision
 
 Parts = tuple[Sequence[str], Sequence[Any]]
 """Names and the values they have."""
+Knobs = Callable[[Config], int]
 
 
 class Due(Protocol):
@@ -40,8 +41,11 @@ class Due(Protocol):
     def goals(self) -> list[Goal]:
         """It as formulas to prove."""
 
-    def key(self) -> Hashable:
-        """The identities of all that its goals are made of; None where that is not worth it."""
+    def key(self, knobs: Knobs) -> Hashable:
+        """The identities of all that its goals are made of; None where that is not worth it.
+
+        ``knobs``: a number for a configuration, the same for all with the same knobs.
+        """
 
 
 class Spelled:
@@ -51,20 +55,46 @@ class Spelled:
     """
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[Due, list[Goal]]] = {}
+        self._known: dict[Hashable, _Goals] = {}
+        self._configs: dict[Hashable, tuple[int, Config]] = {}
+        self._last: tuple[Config | None, int] = None, 0
 
-    def out(self, dues: Iterable[Due]) -> list[Goal]:
-        """All goals of what is due, in order."""
+    def out(self, dues: Iterable[Due]) -> tuple[list[Goal], set[str]]:
+        """The goals of what is due, in order, but for those that are evident (two of three are);
+        and the invariants of which a claim is due, evident ones included."""
         made: list[Goal] = []
+        spoken: set[str] = set()
         for due in dues:
-            key = due.key()
+            key = due.key(self._knobs)
             known = None if key is None else self._known.get(key)
             if known is None:
-                known = due, due.goals()
+                known = _Goals.of(due)
                 if key is not None:
                     self._known[key] = known
-            made += known[1]
-        return made
+            made += known.open
+            spoken |= known.spoken
+        return made, spoken
+
+    def _knobs(self, config: Config) -> int:
+        if self._last[0] is not config:  # one run asks of one again and again
+            number, _ = self._configs.setdefault(_ids(_KNOBS(config)), (len(self._configs), config))
+            self._last = config, number
+        return self._last[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Goals:
+    """What is due spelled out, and the values it is made of, so that these stay."""
+
+    due: Due
+    open: list[Goal]
+    spoken: frozenset[str]
+
+    @classmethod
+    def of(cls, due: Due) -> _Goals:
+        goals = due.goals()
+        spoken = frozenset(goal.invariant for goal in goals if goal.claim is not None)
+        return cls(due, [goal for goal in goals if goal.formula is not True], spoken)
 
 
 def goals_of(dues: Iterable[Due]) -> list[Goal]:
@@ -106,10 +136,10 @@ class Judged:
             made.append(Goal(invariant.id, name, request, claim.unless_waived, granted, claim))
         return made
 
-    def key(self) -> Hashable:
+    def key(self, knobs: Knobs) -> Hashable:
         """The record's fields and its knobs."""
         record = self.record
-        return (type(record), self.only, _ids(self.parts()[1]), _ids(_KNOBS(record.config)))
+        return (type(record), self.only, _ids(self.parts()[1]), knobs(record.config))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +183,10 @@ class Kept:
             if name in self.clauses
         ]
 
-    def key(self) -> Hashable:
+    def key(self, knobs: Knobs) -> Hashable:
         """The counters, the decision, the knobs and which clauses are meant."""
         decided = () if self.decision is None else _ids(_FIELDS[Decision][1](self.decision))
-        return _ids(self.parts()[1]), decided, _ids(_KNOBS(self.config)), self.clauses
+        return _ids(self.parts()[1]), decided, knobs(self.config), self.clauses
 
 
 def clauses_of(

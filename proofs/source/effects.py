@@ -43,7 +43,7 @@ class Calls:
     def __init__(self, loaded: Loaded) -> None:
         self.reader = Reader(loaded.host)
         self._made: list[tuple[str, Any]] = []
-        loaded.host.overhear = self._overheard
+        loaded.host.listen(self._overheard)
 
     def forget(self) -> None:
         """What was told so far is of no interest."""

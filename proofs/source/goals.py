@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from model.request import FINISHED
@@ -42,7 +42,8 @@ class Goal:
     name: str
     """The claim's function or the clause's name."""
     request: str
-    formula: Any
+    stated: Any
+    """The formula, where it has been spelled out; None: as the claim says."""
     granted: Mapping[str, Any] = field(default_factory=dict)
     """Tracked extra hypotheses: assumptions by id, and ``unless:<waiver>``."""
     claim: Claim | None = None
@@ -55,25 +56,40 @@ class Goal:
         """The claim, and whom it is about."""
         return f"{self.name} of {self.request}"
 
+    @property
+    def formula(self) -> Any:
+        """What is to be proved."""
+        if self.stated is None and self.claim is not None:
+            return self.claim.unless_waived
+        return self.stated
+
     def parts(self) -> tuple[Sequence[str], Sequence[Any]]:
-        """The formula, what it is granted, and the terms of its claim."""
-        names, values = [self.name, *self.granted], [self.formula, *self.granted.values()]
-        if self.claim is not None:
-            names += ["due", *self.claim.left, *self.claim.right]
-            values += [self.claim.when, *self.claim.left.values(), *self.claim.right.values()]
-        return names, values
+        """The formula, what it is granted, and the terms of its claim, from which it may follow."""
+        claim = self.claim
+        if claim is None:
+            return [self.name, *self.granted], [self.stated, *self.granted.values()]
+        names = [self.name, "due", *claim.left, claim.relation, *claim.right]
+        terms = [self.stated, claim.when, *claim.left.values(), None, *claim.right.values()]
+        return [*names, *self.granted], [*terms, *self.granted.values()]
 
     def goals(self) -> list[Goal]:
-        """Itself."""
-        return [self]
+        """Itself, spelled out."""
+        return [replace(self, stated=self.formula)]
 
-    def key(self) -> None:
-        """It is made already."""
+    def key(self, knobs: object) -> Hashable:
+        """The claim and the identities of its terms; None where it is spelled out already."""
+        claim = self.claim
+        if self.stated is not None or claim is None:
+            return None
+        left, right = claim.left, claim.right
+        terms = (claim.when, self.request, *left.values(), *right.values())
+        names = self.invariant, self.name, self.rank, *left, claim.relation, *right
+        return tuple(map(id, terms)), names
 
 
 def plain(invariant: str, name: str, request: str, claim: Claim) -> Goal:
     """A claim that nothing waives and nothing is granted to."""
-    return Goal(invariant, name, request, claim.unless_waived, {}, claim)
+    return Goal(invariant, name, request, None, {}, claim)
 
 
 def flight_goals(harness: Harness, request: Request, added: Any) -> list[Goal]:

@@ -26,6 +26,10 @@ MAX_TICKS = 20_000
 RAN_ON = f"runs on: more than {MAX_TICKS} iterations or calls, or all of the stack or memory"
 
 
+Overhear = Callable[[str, Any], Any]
+"""Takes a path and what answers there; gives what stands for that."""
+
+
 class RanOn(BaseException):
     """A run ticked more often than any scheduler of two requests does.
 
@@ -51,6 +55,8 @@ class Host:
         """Names of attributes of which the texts read attributes."""
         self.constants: dict[str, dict[str, Any]] = {}
         """Path of a stub → what was found under its attributes, where that never changes."""
+        self.answers: dict[str, tuple[Callable[[], Any], bool]] = {}
+        """Path → who answers under it, and whether always the same; see `stubs`."""
         self.gaps: list[Gap] = []
         """What the profile did not know, in this run."""
         self.classes: dict[type, None] = {}
@@ -60,13 +66,18 @@ class Host:
         self.world: World | None = None
         self.row_lines: dict[str, int] | None = None
         """Request id → line that scheduled it; filled on integers only."""
-        self.overhear: Callable[[str, Any], Any] | None = None
-        """What stands for a value the text finds under a path, where somebody notes its calls."""
+        self.overhear: Overhear | None = None
+        """Where somebody notes the calls of what the text finds under a path."""
         self.counts = False
         """Whether the scheduler object is made: from then on there are requests to be counted."""
         self.ran_on: RanOn | None = None
         """The run in progress has run on, whatever the text makes of it."""
         self._ticks = 0
+
+    def listen(self, overhear: Overhear) -> None:
+        """From now on somebody notes what the text calls."""
+        self.overhear = overhear
+        self.answers.clear()
 
     # -- the life of a run ---------------------------------------------------------------------
 

@@ -174,15 +174,18 @@ def _judge(
             _propose(path, task, harness, ((ASSERT, site.name), task.name), True, outcome)
         return
     assert harness is not None
+    (due, spoken), void = spelled.out(path.value or []), outcome.is_void
     goals = [
         goal
-        for goal in spelled.out(path.value or [])
-        if (goal.name not in outcome.broken if goal.claim is None else not outcome.is_void)
+        for goal in due
+        if (goal.name not in outcome.broken if goal.claim is None else not void)
     ]
-    outcome.spoken |= {goal.invariant for goal in goals if goal.claim is not None}
+    if not void:
+        outcome.spoken |= spoken
     for goal, answer in zip(goals, _answers(path, goals, outcome.used), strict=True):
         if isinstance(answer, Proved):
-            outcome.used.setdefault(goal.invariant, set()).update(answer.core)
+            if answer.core:
+                outcome.used.setdefault(goal.invariant, set()).update(answer.core)
         elif goal.claim is None:
             outcome.broken.add(goal.name)
         elif isinstance(answer, Refuted):
@@ -214,13 +217,13 @@ def _answers(
     plain = {
         name: goal.formula
         for name, goal in named.items()
-        if goal.granted.keys().isdisjoint(used.get(goal.invariant, ()))
+        if not goal.granted or goal.granted.keys().isdisjoint(used.get(goal.invariant, ()))
     }
     answers = path.prove_each(plain, {}, dear)
     again = {
         name: goal
         for name, goal in named.items()
-        if name not in plain or (goal.granted and not isinstance(answers[name], Proved))
+        if goal.granted and (name not in plain or not isinstance(answers[name], Proved))
     }
     for granted, group in _grouped(again):
         answers |= path.prove_each({n: named[n].formula for n in group}, granted, dear)

@@ -33,6 +33,7 @@ from proofs.source.reporting import HAS, PERHAPS, TOTAL, only_taken
 from proofs.source.saying import Saying
 from proofs.symbolic import (
     Unsupported,
+    refused,
     sym_all,
     sym_any,
     sym_len,

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from proofs.source.breaking import Breaking
 from proofs.source.computing import Loop, Reads, call, only_computes, thunk
 from proofs.source.guarding import Guarding
 from proofs.source.leaving import leaving_at_once
@@ -27,15 +28,18 @@ class Merger(ast.NodeTransformer):
         """Variables of the function that stand in a subscript or a range."""
         self._reads: Reads | None = None
         self._function: ast.FunctionDef | None = None
+        self._around: Loop | None = None
+        """The innermost loop of the function around a statement."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         outer, self._bound = self._bound, {argument.arg for argument in node.args.args}
         picks, self._picks = self._picks, _picking(node)
         reads, self._reads = self._reads, Reads(node)
         function, self._function = self._function, node
+        around, self._around = self._around, None
         node.body = [s for part in node.body for s in _listed(self.visit(part))]
         self._bound, self._picks, self._reads = outer, picks, reads
-        self._function = function
+        self._function, self._around = function, around
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
@@ -135,7 +139,10 @@ class Merger(ast.NodeTransformer):
         if self._reads is None:
             return self._statements(body)
         first, rest = self._guarding(self._reads).tail_of(loop, body)
-        return [*self._statements(first), *rest]
+        around, self._around = self._around, loop
+        made = [*self._statements(first), *rest]
+        self._around = around
+        return made
 
     def _guarding(self, reads: Reads) -> Guarding:
         return Guarding(reads, self.visit, self._truth)
@@ -195,9 +202,18 @@ class Merger(ast.NodeTransformer):
             guarded = None if self._reads is None else self._guarding(self._reads).body_of(node)
             if guarded is not None:
                 return guarded
+            broken = self._breaking(node)
+            if broken is not None:
+                return broken
         node.test = self._truth(node.test)
         node.body, node.orelse = self._statements(node.body), self._statements(node.orelse)
         return node
+
+    def _breaking(self, node: ast.If) -> list[ast.stmt] | None:
+        if self._reads is None or self._around is None:
+            return None
+        bound = self._bound - self._picks
+        return Breaking(self._around, self._reads, bound, self.visit, self._truth).instead_of(node)
 
     def _one_assignment(self, node: ast.If) -> ast.AST | None:
         """``if c: x = e`` with ``x`` bound before, as ``x = e if c else x``."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from proofs.source.host import Host
+from proofs.source.host import Host, Overhear
 from proofs.source.profile import Row
 from proofs.source.sealed import SealedMeta, path_of
 from proofs.source.unknowns import engine_class
 from proofs.symbolic import Veiled
 from proofs.symbolic.telling import told
 
-_PLAIN = frozenset({int, bool, str, float, type(None)})
+Answer = Callable[[], Any]
 
 
 class Stub(metaclass=SealedMeta):
@@ -26,10 +27,9 @@ class Stub(metaclass=SealedMeta):
     def __getattr__(self, name: str) -> Any:
         host: Host = object.__getattribute__(self, "_Stub__host")
         path: str = object.__getattribute__(self, "_Stub__path")
-        asked = f"{path}.{name}"
-        value = resolve(host, asked)
-        plain = type(value) in _PLAIN and is_constant(host, asked)
-        if plain or (type(value) is Stub and is_object(host, asked)):
+        answer, lasts = _answer(host, f"{path}.{name}")
+        value = answer()
+        if lasts and type(value) in _LASTING:
             host.constants.setdefault(path, {})[name] = self.__dict__[name] = value
         return value
 
@@ -130,15 +130,37 @@ class RecordMaker(Stub):
         return (SealedMeta(name, (Record,), {"__init__": init}),)
 
 
+_LASTING = frozenset({int, bool, str, float, type(None), Stub})
+"""Types of which one object is as good as another."""
+
+
 def resolve(host: Host, path: str) -> Any:
     """What the text sees under ``path``; undecided if the profile does not say."""
-    row = host.row(path)
-    if row is not None:
-        value = _KINDS[row.kind](host, row)
-        return value if host.overhear is None else host.overhear(row.attribute, value)
-    if path in host.profile.groups:
-        return Stub(host, path)
-    return host.unprofiled(path)
+    return _answer(host, path)[0]()
+
+
+def _answer(host: Host, path: str) -> tuple[Answer, bool]:
+    """Who answers under ``path``, and whether always the same: a constant, or an object that holds
+    no more than its own rows.  Looked up once for each text, for runs ask again and again."""
+    known = host.answers.get(path)
+    if known is None:
+        row = host.row(path)
+        answer: Answer
+        if row is not None:
+            answer = partial(_KINDS[row.kind], host, row)
+            if host.overhear is not None:
+                answer = partial(_overheard, host.overhear, row.attribute, answer)
+        elif path in host.profile.groups:
+            answer = partial(Stub, host, path)
+        else:
+            answer = partial(host.unprofiled, path)
+        lasts = row is None or row.kind in ("const", "object")
+        known = host.answers[path] = answer, lasts
+    return known
+
+
+def _overheard(overhear: Overhear, path: str, answer: Answer) -> Any:
+    return overhear(path, answer())
 
 
 def is_constant(host: Host, path: str) -> bool:
@@ -147,13 +169,10 @@ def is_constant(host: Host, path: str) -> bool:
     return row is not None and row.kind == "const"
 
 
-def is_object(host: Host, path: str) -> bool:
-    """Whether it is an object that holds no more than its own rows: one is as good as another."""
-    row = host.row(path)
-    return row is None or row.kind == "object"
-
-
 def _call(host: Host, row: Row) -> Callable[..., Any]:
+    value = row.literal
+    if type(value) in _LASTING:
+        return lambda *args, **kwargs: value
     return lambda *args, **kwargs: row.literal
 
 

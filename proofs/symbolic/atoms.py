@@ -41,6 +41,13 @@ class Valuation(dict["Atom", int]):
         value = self[atom] = atom.evaluate(self)
         return value
 
+    def but_for(self, variable: Variable, value: int) -> Valuation:
+        """The same assignment with another value of one variable."""
+        made = Valuation(self.source)
+        made.update((atom, known) for atom, known in self.items() if type(atom) is Variable)
+        made[variable] = value
+        return made
+
     def integer(self, term: SymInt | int) -> int:
         """The value of a term."""
         if type(term) is int:

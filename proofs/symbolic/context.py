@@ -47,7 +47,7 @@ class Context(Trail):
         self.enter(condition, name)
         if condition.holds_at(self.at):
             return
-        outcome = self.solver.check()
+        outcome = self.look_for(condition)
         if isinstance(outcome, Sat):
             self.at = outcome.at
             return

@@ -26,6 +26,8 @@ class Knowledge:
         self._ranges: dict[int, Range] = {}
         self._settled: dict[int, tuple[bool, Names]] = {}
         self._trail: list[tuple[int, Range | None] | int] = []
+        self._reasons: dict[int, Names | None] = {}
+        """What was asked since something was learnt, or forgotten: proofs share their premises."""
 
     # -- backtracking ------------------------------------------------------------------
 
@@ -36,6 +38,7 @@ class Knowledge:
     def undo(self, mark: int) -> None:
         """Forget everything learnt since ``mark``."""
         trail, ranges = self._trail, self._ranges
+        self._reasons.clear()
         while len(trail) > mark:
             entry = trail.pop()
             if type(entry) is int:
@@ -51,35 +54,42 @@ class Knowledge:
 
     def truth(self, formula: SymBool) -> bool | None:
         """The truth value, where it is settled."""
+        return self._truth(formula, self.credited)
+
+    def reasons(self, formula: SymBool) -> Names | None:
+        """The assumptions from which a formula follows, where it is settled as true."""
+        try:
+            return self._reasons[formula.index]
+        except KeyError:
+            names: set[str] = set()
+            known = frozenset(names) if self._truth(formula, names) else None
+            self._reasons[formula.index] = known
+            return known
+
+    def _truth(self, formula: SymBool, credited: set[str]) -> bool | None:
+        """``credited`` is told the assumptions the answer rests on."""
         node = formula.node
         entry = self._settled.get(formula.index & ~1)
         if entry is not None:
             known: bool | None = entry[0]
-            self.credited |= entry[1]
+            credited |= entry[1]
         elif isinstance(node, All):
-            known = self._conjunction(node)
+            known = self._conjunction(node, credited)
         else:
-            known = self._literal(node)
+            known = self._literal(node, credited)
         return None if known is None else known is formula.positive
 
-    def reasons(self, formula: SymBool) -> Names | None:
-        """The assumptions from which a formula follows, where it is settled as true."""
-        credited, self.credited = self.credited, set()
-        known = self.truth(formula)
-        names, self.credited = frozenset(self.credited), credited
-        return names if known else None
-
-    def _conjunction(self, node: All) -> bool | None:
+    def _conjunction(self, node: All, credited: set[str]) -> bool | None:
         known: bool | None = True
         for part in node.parts:
-            truth = self.truth(part)
+            truth = self._truth(part, credited)
             if truth is False:
                 return False
             if truth is None:
                 known = None
         return known
 
-    def _literal(self, node: AtMost | Equals) -> bool | None:
+    def _literal(self, node: AtMost | Equals, credited: set[str]) -> bool | None:
         lo, hi, names = self._range(node.form)
         if isinstance(node, AtMost):
             if lo <= node.bound < hi:
@@ -89,7 +99,7 @@ class Knowledge:
             if lo <= node.value <= hi and lo != hi:
                 return None
             known = lo == node.value == hi
-        self.credited |= names
+        credited |= names
         return known
 
     def _range(self, form: SymInt) -> Range:
@@ -116,6 +126,7 @@ class Knowledge:
 
     def learn(self, formula: SymBool, name: str | None = None) -> None:
         """Take note of a formula that holds; ``name`` is the assumption it comes from."""
+        self._reasons.clear()
         node, positive, key = formula.node, formula.positive, formula.index & ~1
         names = _NOBODY if name is None else frozenset((name,))
         if key not in self._settled:

@@ -18,6 +18,8 @@ from proofs.symbolic.trail import Decision, Gap, Trail, Where
 T = TypeVar("T")
 Tracked = Mapping[str, Formula]
 Claims = dict[str, Formula]
+EVIDENT = Proved()
+"""By nothing but the path."""
 
 
 class Path(Generic[T]):
@@ -70,7 +72,10 @@ class Path(Generic[T]):
         ``given`` is assumed besides.  So is every condition in ``tracked``, and the
         core of a proof names those, and the tracked assumptions, it needed.
         """
-        return self.prove_all({"claim": claim}, given, tracked)["claim"]
+        given = list(given)
+        if given:
+            return self.prove_all({"claim": claim}, given, tracked)["claim"]
+        return self.prove_each({"claim": claim}, tracked)["claim"]
 
     def prove_all(
         self,
@@ -132,14 +137,15 @@ class Path(Generic[T]):
         """
         solver, tracked = self._current.solver, tracked or {}
         answers: dict[str, Answer] = {}
-        open_: Claims = dict(claims)
+        open_: Claims = {}
         if self.unsupported:
             return self.prove_all(claims)
         for name, claim in claims.items():
             known = self._evident(claim, tracked)
-            if known is not None:
-                answers[name] = Proved(known)
-                del open_[name]
+            if known is None:
+                open_[name] = claim
+            else:
+                answers[name] = Proved(known) if known else EVIDENT
         if all(_holds_at(f, self._at) for f in tracked.values()):
             self._refute(open_, answers, self._at)
         while open_:
@@ -161,9 +167,10 @@ class Path(Generic[T]):
     def _evident(self, claim: Formula, tracked: Tracked) -> frozenset[str] | None:
         """The assumptions of a proof that takes no query: by ranges of terms, or by a lemma."""
         if type(claim) is not SymBool:
-            return frozenset() if claim else None
-        names = self._current.knowledge.reasons(claim)
-        return self._current.lemmas.names(claim, tracked) if names is None else names
+            return EVIDENT.core if claim else None
+        trail = self._current
+        names = trail.knowledge.reasons(claim)
+        return trail.lemmas.names(claim, tracked) if names is None else names
 
     # -- counterexamples -----------------------------------------------------------------
 

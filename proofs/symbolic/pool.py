@@ -40,11 +40,13 @@ class Pool:
 
     def variable(self, name: str, lo: Bound, hi: Bound, is_flag: bool) -> Variable:
         """The variable of that name, range and type."""
-        if lo > hi:
-            raise ValueError(f"empty range {lo}..{hi} for {name!r}")
         key = ("variable", name, lo, hi, is_flag)
-        atom = self.atom(key, lambda: Variable(name, lo, hi, is_flag))
-        assert isinstance(atom, Variable)
+        atom = self._atoms.get(key)
+        if atom is None:
+            if lo > hi:
+                raise ValueError(f"empty range {lo}..{hi} for {name!r}")
+            atom = self.atom(key, lambda: Variable(name, lo, hi, is_flag))
+        assert type(atom) is Variable
         return atom
 
     def atom(self, key: object, make: Callable[[], Atom]) -> Atom:

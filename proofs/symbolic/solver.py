@@ -252,7 +252,7 @@ class Solver:
         if not isinstance(verdict, Model):
             return verdict or Unknown(asked.reason_unknown())
         at = self._read(verdict)
-        if not self._products or self._satisfies(at):
+        if not self._products or self.allows(at):
             return Sat(at)
         return self._check_exactly(self._misjudged(verdict, at), at)
 
@@ -290,10 +290,15 @@ class Solver:
         return verdict
 
     def _read(self, model: Model) -> Valuation:
-        """A valuation that looks variables up in the model; all else follows from them."""
-        declaration = self._lowering.declaration
+        """A valuation that looks variables up in the model; all else follows from them.
+
+        Of those that nothing in force mentions it knows nothing.
+        """
+        declaration, mentioned = self._lowering.declaration, frozenset(self._present)
 
         def look_up(variable: Variable) -> int | None:
+            if variable not in mentioned:
+                return None
             read = model.boolean if variable.is_flag else model.integer
             return read(declaration(variable))
 
@@ -310,8 +315,9 @@ class Solver:
         declaration = self._lowering.declaration
         return [p for p in self._products if model.integer(declaration(p)) != at[p]]
 
-    def _satisfies(self, at: Valuation) -> bool:
-        return all(f.holds_at(at) for frame in self._frames for f in frame.formulas)
+    def allows(self, at: Valuation) -> bool:
+        """Whether everything asserted holds of an assignment."""
+        return all(f.holds_at(at) for frame in reversed(self._frames) for f in frame.formulas)
 
     def _check_exactly(self, wrong: list[Product], at: Valuation) -> Outcome:
         """Ask again with the true meaning of the products a spurious model got wrong.
@@ -326,7 +332,7 @@ class Solver:
             verdict = self._ask_patiently(solver)
             if isinstance(verdict, Model):
                 found = self._read(verdict)
-                if self._satisfies(found):
+                if self.allows(found):
                     return Sat(found)
             elif isinstance(verdict, Unsat) and facts is not near:
                 return verdict

@@ -21,7 +21,8 @@ from proofs.symbolic.ground import Ground
 from proofs.symbolic.ints import SymInt
 from proofs.symbolic.knowledge import Knowledge
 from proofs.symbolic.lemmas import Lemmas
-from proofs.symbolic.solver import Sat, Solver, Unsat
+from proofs.symbolic.nearby import nearby
+from proofs.symbolic.solver import Outcome, Sat, Solver, Unsat
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ class Trail:
                 return side is condition
         taken = condition.holds_at(self.at)
         self.record(condition, taken, open=True)
+        self.solver.push()
         self.enter(condition if taken else condition.negation)
         return taken
 
@@ -159,10 +161,20 @@ class Trail:
         self.decisions.append(Decision(condition, taken, caller(), assumed, open, depth, mark))
 
     def enter(self, condition: SymBool, name: str | None = None) -> None:
-        """Make a condition part of the path."""
-        self.solver.push()
+        """Make a condition part of the path.
+
+        What is open begins a frame of the solver's, to be taken back alone; what follows from it,
+        or is assumed behind it, goes with it.
+        """
         self.solver.suppose(condition, name)
         self.knowledge.learn(condition, name)
+
+    def look_for(self, condition: SymBool) -> Outcome:
+        """Inputs for the path, which a condition has just become part of: near the last ones."""
+        for at in nearby(self.at, condition):
+            if self.solver.allows(at):
+                return Sat(at)
+        return self.solver.check()
 
     # -- the life of a run -----------------------------------------------------------------
 
@@ -202,9 +214,8 @@ class Trail:
             self.knowledge.undo(decision.mark)
             taken = not decision.taken
             other = decision.condition if taken else decision.condition.negation
-            self.solver.push()
             self.solver.suppose(other)
-            outcome = self.solver.check()
+            outcome = self.look_for(other)
             if isinstance(outcome, Sat):
                 self.at = outcome.at
                 self.knowledge.learn(other)

@@ -142,6 +142,71 @@ while n < 3:
     items[0].b += n
 items[1].c = n
 """,
+    "an if leaves the loop": """
+padded = False
+for item in items:
+    rows = item.c - item.b
+    if item.a > 0 and rows <= 1:
+        wide = 1 + item.a
+        if wide + item.b <= 3:
+            if wide > budget:
+                break
+            rows = wide
+            padded = True
+    item.d = rows
+items[1].c = 5 if padded else items[0].c
+""",
+    "a name is set before the loop is left": """
+rows = 3
+for item in items:
+    if item.a > item.b:
+        rows = item.a
+        if rows > budget or item.c < 0:
+            break
+        rows = rows + item.c
+    item.b += rows
+items[0].d = rows
+""",
+    "the name an if sets is read after the loop": """
+for item in items:
+    if item.a >= 0:
+        wide = item.b
+        if wide > budget:
+            break
+items[0].d = wide
+""",
+    "what an if sets cannot be merged": """
+found = 0
+for item in items:
+    if item.a > 0:
+        found = item.name
+        if item.b > 0:
+            break
+    item.c += 1
+items[1].b = 1 if found == 0 else 2
+""",
+    "a test behind a test must not be asked": """
+seen = 0
+for item in items:
+    if item.a <= 0:
+        seen = 1
+        if item.b > 0:
+            if item.nothing > 1:
+                break
+            seen = 2
+    item.c += seen
+""",
+    "a loop in a loop is left": """
+count = 0
+for item in items:
+    for other in items:
+        if item.a < other.b:
+            more = count + 1
+            if more > budget:
+                break
+            count = more
+    item.d = count
+""",
     "the second test must not be asked": """
 n = 2
 while n > 0:
@@ -177,7 +242,7 @@ def _played(text: str, merged: bool, numbers: Any) -> list[Any]:
     try:
         text = in_function(text, "def run(items, budget, table):")
         scope_of(text, as_it_is=not merged)["run"]([one, two], numbers[6], {"one": [-1, -1]})
-    except (AttributeError, TypeError) as raised:
+    except (AttributeError, NameError, TypeError) as raised:
         error = type(raised).__name__
     kept = [getattr(item, f, 0) for item in (one, two) for f in ("a", "b", "c", "d", "new")]
     lengths = [x.length if type(x) is SymSeq else len(x) for x in (one.drafts, two.drafts)]
