@@ -8,7 +8,6 @@ them is told only what is certain; everything else is undecided.
 from __future__ import annotations
 
 import sys
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from types import UnionType
 from typing import Any, NoReturn
@@ -32,6 +31,8 @@ from proofs.source.rewrite import (
 from proofs.source.sealed import SealedMeta, path_of
 from proofs.source.stubs import Record, Stub
 from proofs.source.unknowns import ClassMeta, UnknownMeta, row_of
+from proofs.source.scopes import opened
+from proofs.source.standard import PYTHONS
 from proofs.source.vocabulary import Scope
 from proofs.symbolic import Veiled
 
@@ -196,11 +197,11 @@ class Asking:
 
     # -- statements --------------------------------------------------------------------------------
 
-    def opened(self, manager: Any) -> Any:
-        """What ``with manager as name`` opens."""
-        if isinstance(manager, Scope):
+    def opened(self, manager: Any, is_named: bool) -> Any:
+        """What ``with manager`` opens, or ``with manager as name``."""
+        if is_named and isinstance(manager, Scope):
             self.host.undecided("what a scope of the profiler's gives to `as`: nobody knows")
-        return manager
+        return opened(self.host, manager)
 
     def caught(self, error: BaseException | None = None) -> None:
         """A handler has an exception: is it one that Python would have raised?"""
@@ -224,7 +225,7 @@ def _answers(kind: Any) -> bool:
 
 
 def _is_pythons(kind: type) -> bool:
-    return kind.__module__ == "builtins" or kind in (deque, defaultdict)
+    return kind.__module__ == "builtins" or kind in PYTHONS
 
 
 def _path(value: Any) -> str:

@@ -55,6 +55,12 @@ class Host:
         """What the profile did not know, in this run."""
         self.classes: dict[type, None] = {}
         """Every class the texts have made."""
+        self.pure: frozenset[str] = frozenset()
+        """Names of functions that compute from their arguments and nothing else."""
+        self.standard: dict[tuple[str, str], Any] = {}
+        """What the texts were given of the standard library, by module and name."""
+        self.kept: list[tuple[str, Any]] = []
+        """What a class or function was made with while the texts were loaded, by a name for it."""
         self.own: Owned
         """What the texts own beside their scheduler objects, once they are loaded."""
         self.world: World | None = None
@@ -107,6 +113,11 @@ class Host:
             self.ran_on = self.ran_on or RanOn(file, line)
             raise self.ran_on
         return True
+
+    def keep(self, name: str, value: Any) -> None:
+        """Something outlives the runs where `Owned` would not find it."""
+        if self.world is None:
+            self.kept.append((name, value))
 
     def new_rows(self) -> dict[Any, Any]:
         """What an empty dictionary display in the text makes."""

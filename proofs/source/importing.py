@@ -16,7 +16,9 @@ from typing import Any
 from proofs.source.computing import call
 from proofs.source.homes import SIBLINGS, is_at_home
 from proofs.source.host import Host
+from proofs.source.ofhost import OfAHost
 from proofs.source.rewrite import UNDECIDED
+from proofs.source.standard import PACKAGES, is_standard, standard
 from proofs.source.stubs import resolve
 from proofs.source.unknowns import UnknownMeta, unknown
 from proofs.source.vocabulary import LANGUAGE
@@ -81,11 +83,19 @@ class Imports:
         self._modules.append(_Module(PurePosixPath(file).stem, is_base, names))
 
     def knows(self, what: Wanted) -> bool:
-        """Whether a text or the profile says what that is."""
+        """Whether a text, the profile or the standard library says what that is."""
         text = self._text_of(what)
         if text is not None:
             return type(text[what.name]) is not UnknownMeta
-        return self._row_of(what) is not None
+        return self._row_of(what) is not None or _is_standard(what)
+
+    def is_certain(self, node: Import) -> bool:
+        """Whether whoever runs the text has all that a statement imports, in every release."""
+        return all(map(self._is_there, wanted(node)))
+
+    def _is_there(self, what: Wanted) -> bool:
+        row = self.host.row(self._row_of(what) or "")
+        return self.knows(what) and not (row is not None and (row.since or row.until))
 
     def value(self, what: Wanted) -> Any:
         """What an import binds."""
@@ -104,7 +114,8 @@ class Imports:
     def _text_of(self, what: Wanted) -> Mapping[str, Any] | None:
         """The names of the text that defines it, if one of the texts does."""
         stem = what.module.rpartition(".")[2]
-        if not stem or (is_at_home(what.module, what.name) and not _is_sibling(what.module)):
+        at_home = is_at_home(what.module, what.name) or _is_standard(what)
+        if not stem or (at_home and not _is_sibling(what.module)):
             return None
         found = [m for m in self._modules if m.stem == stem and what.name in m.names]
         of_vllm = what.module.startswith("vllm.")
@@ -124,8 +135,15 @@ class Imports:
             return None  # that text is here, and does not define it
         return path if path in LANGUAGE or self.host.row(path) is not None else None
 
+    def _standard(self, what: Wanted) -> Any:
+        if is_standard(what.module, what.name):
+            return standard(self.host, what.module, what.name)
+        return Module(self, _module_of(what))
+
     def _from_profile(self, what: Wanted) -> Any:
         path = self._row_of(what)
+        if path is None and _is_standard(what):
+            return self._standard(what)
         if path is None:
             return unknown(self.host, what.name.rpartition(".")[2])
         row = self.host.row(path)
@@ -133,8 +151,38 @@ class Imports:
         return resolve(self.host, path) if made is None else made(self.host)
 
 
+def _is_standard(what: Wanted) -> bool:
+    """Whether it is a module of the standard library that is listed, or something in one."""
+    if is_standard(what.module, what.name):
+        return True
+    return _module_of(what) in PACKAGES
+
+
+def _module_of(what: Wanted) -> str:
+    return f"{what.module}.{what.name}" if what.module else what.name
+
+
 def _is_sibling(module: str) -> bool:
     return module.rpartition(".")[0] == SIBLINGS
+
+
+class Module(OfAHost):
+    """A module of the standard library: what is in it is what an import from it binds."""
+
+    __slots__ = ("imports__", "name__")
+
+    def __init__(self, imports: Imports, name: str) -> None:
+        super().__init__(imports.host)
+        object.__setattr__(self, "imports__", imports)
+        object.__setattr__(self, "name__", name)
+
+    def __getattr__(self, name: str) -> Any:
+        imports: Imports = object.__getattribute__(self, "imports__")
+        module: str = object.__getattribute__(self, "name__")
+        what = Wanted(module, name, name)
+        if imports.knows(what):
+            return imports.value(what)
+        return resolve(imports.host, f"import {module}.{name}")
 
 
 class Binding(ast.NodeTransformer):

@@ -15,9 +15,10 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from proofs.source import merging, reading, rewrite, storing
+from proofs.source import matching, merging, optional, reading, rewrite, storing
 from proofs.source.acting import acting_properties, may_compute_ahead
 from proofs.source.asking import Asking
+from proofs.source.caching import pure_functions
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Gap, Rejected, SourceError, Unprofiled, said
 from proofs.source.footprint import Own
@@ -144,6 +145,7 @@ def _made(
     defined: dict[str, Any] = {}
     everything = list(chain.from_iterable(nodes.values()))
     merges = ahead and may_compute_ahead(everything)
+    host.pure = pure_functions(everything)
     making = _Making(
         _builtins(host),
         acting_properties(everything) if merges else None,
@@ -153,9 +155,8 @@ def _made(
     host.classes = making.classes
     making.builtins["__build_class__"] = making.build_class
     for text, _ in read:
-        imports = [n for n in nodes[text.name] if isinstance(n, ast.Import | ast.ImportFrom)]
         try:
-            namespace = _executed(host, text, imports, making)
+            namespace = _executed(host, text, making)
             making.imports.loaded(text.name, text.name not in own and not text.helper, namespace)
             defined |= _defined(namespace, trees[text.name])
         except (SourceError, Unprofiled):
@@ -165,7 +166,7 @@ def _made(
             del trees[text.name], nodes[text.name]
     functions = (value for name, value in making.builtins.items() if "__" not in name)
     made_here = Own(frozenset(host.files), making.classes)
-    host.own = Owned(making.namespaces, made_here, functions)
+    host.own = Owned(making.namespaces, made_here, functions, host.kept)
     classes = {name: value for name, value in defined.items() if isinstance(value, type)}
     mentioned = reading.mentions(chain.from_iterable(nodes.values()))
     found = schedulers(classes, trees, own)
@@ -183,7 +184,7 @@ def _gated(texts: Iterable[Text]) -> list[tuple[Text, ast.Module]]:
     passed = []
     for text in texts:
         try:
-            passed.append((text, parse(text.content, text.name)))
+            passed.append((text, matching.compared(parse(text.content, text.name))))
         except Rejected:
             if not text.helper:
                 raise
@@ -193,7 +194,6 @@ def _gated(texts: Iterable[Text]) -> list[tuple[Text, ast.Module]]:
 def _executed(
     host: Host,
     text: Text,
-    imports: Iterable[ast.Import | ast.ImportFrom],
     making: _Making,
 ) -> dict[str, Any]:
     """The namespace of a text.
@@ -202,7 +202,9 @@ def _executed(
         SourceError, Unprofiled: as `load`.
     """
     # The gate has passed this text; the tree kept for reports must stay as it was read.
-    tree = tree_of(text.content, text.name)
+    tree = matching.compared(tree_of(text.content, text.name))
+    tree = optional.settled(tree, making.imports.is_certain)
+    imports = (n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom))
     names = [what for node in imports for what in wanted(node)]
     unseen = {what.bound for what in names if not making.imports.knows(what)}
     tree = rewrite.rewrite(tree, text.name, making.sinks, making.acting, host.profile.sets, unseen)
