@@ -28,11 +28,11 @@ from proofs.source.rewrite import (
     OPENED,
     read,
 )
+from proofs.source.scopes import opened
 from proofs.source.sealed import SealedMeta, path_of
+from proofs.source.standard import PYTHONS
 from proofs.source.stubs import Record, Stub
 from proofs.source.unknowns import ClassMeta, UnknownMeta, row_of
-from proofs.source.scopes import opened
-from proofs.source.standard import PYTHONS
 from proofs.source.vocabulary import Scope
 from proofs.symbolic import Veiled
 

@@ -65,7 +65,9 @@ class _Remembered(metaclass=SealedMeta):
 
     def __call__(self, *given: Any, **options: Any) -> Any:
         plain = all(type(value) in _KEYS for value in (*given, *options.values()))
-        known = type(self.__function) is FunctionType and self.__function.__name__ in self.__host.pure
+        known = (
+            type(self.__function) is FunctionType and self.__function.__name__ in self.__host.pure
+        )
         if not (plain and known):
             self.__host.undecided("a function that remembers answers made of more than its numbers")
         return self.__function(*given, **options)

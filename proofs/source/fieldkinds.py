@@ -70,7 +70,9 @@ class Fields:
                     kinds[part.target.id] = self._kind(part.annotation) if direct else STRANGE
         if not kinds:
             return None
-        noted = ast.Dict([ast.Constant(n) for n in kinds], [ast.Constant(k) for k in kinds.values()])
+        noted = ast.Dict(
+            [ast.Constant(n) for n in kinds], [ast.Constant(k) for k in kinds.values()]
+        )
         value = ast.Call(ast.Name(ANNOTATED, ast.Load()), [noted], [])
         return ast.Assign([ast.Name("__annotations__", ast.Store())], value)
 

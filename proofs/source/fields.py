@@ -16,6 +16,7 @@ from typing import Any
 from proofs.source.host import Host
 from proofs.source.ofhost import OfAHost
 from proofs.source.stubs import Record
+from proofs.source.wording import word
 
 ANNOTATED = "_annotated__"
 FIELD, OF_CLASS, STRANGE = "field", "of-class", "strange"
@@ -81,7 +82,8 @@ def replace_of(host: Host) -> Callable[..., Any]:
     def replace(value: Any, /, **changes: Any) -> Any:
         if type(value) not in host.classes or not dataclasses.is_dataclass(value):
             host.undecided("replace() of what is no dataclass of the text: nobody knows")
-        return dataclasses.replace(value, **changes)
+        made: Any = dataclasses.replace
+        return made(value, **changes)
 
     return replace
 
@@ -91,7 +93,7 @@ def _made(host: Host, made: type, options: dict[str, bool]) -> type:
     if not all(kind in host.classes or kind.__module__ == "builtins" for kind in made.__mro__):
         host.undecided("a dataclass derived from a class of the engine: nobody knows")
     annotations = vars(made).get("__annotations__", {})
-    if _Strange in annotations.values():
+    if is_strange(made):
         host.undecided("a dataclass with a field that may be none: nobody knows")
     if options.get("slots") and any(map(_asks_for_super, vars(made).values())):
         host.undecided("a dataclass with slots whose methods call super(): it depends on Python")
@@ -101,11 +103,19 @@ def _made(host: Host, made: type, options: dict[str, bool]) -> type:
             value = value.options__.get("default_factory", value.options__.get("default"))
         if name in annotations:
             host.keep(f"{made.__name__}.{name}", value)
+    own = "__repr__" in vars(made) or not options.get("repr", True)
     done: type = dataclasses.dataclass(**options)(made)
+    if not own:
+        word(done)
     if done is not made:
         del host.classes[made]
         host.classes[done] = None
     return done
+
+
+def is_strange(made: type) -> bool:
+    """Whether an annotation of a class may make a name other than a field."""
+    return _Strange in vars(made).get("__annotations__", {}).values()
 
 
 def _asks_for_super(value: object) -> bool:

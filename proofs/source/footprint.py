@@ -31,7 +31,7 @@ _LEAVES = frozenset(
     {SymInt, SymBool, Veiled, Unseen, Token, StopToken, RequestId, Stub, Maker}
     | {SchedulingPolicy, RequestStatus, PauseState, object, type(NotImplemented), type(...)}
     | {types.MemberDescriptorType, types.MethodDescriptorType, types.WrapperDescriptorType}
-    | {type(namedtuple("_Pair", "one").one), enum.property}  # noqa: PYI024
+    | {type(vars(namedtuple("_Pair", "one"))["one"]), enum.property}
 )
 """Types whose objects hold nothing that a text can change."""
 _FLAT = PLAIN | _LEAVES

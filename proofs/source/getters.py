@@ -12,7 +12,7 @@ Getter = Callable[[Any], Any]
 
 def _of(host: Host, path: object) -> Getter:
     """Gets what stands behind a dotted name."""
-    from proofs.source.asking import Asking  # noqa: PLC0415  (which knows the vocabulary)
+    from proofs.source.asking import Asking  # which knows the vocabulary
 
     if type(path) is not str:
         host.undecided("a getter of a name that is no plain text: nobody knows")

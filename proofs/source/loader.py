@@ -26,6 +26,7 @@ from proofs.source.freeset import has, perhaps, total
 from proofs.source.gate import parse, tree_of
 from proofs.source.host import RAN_ON, Host, RanOn
 from proofs.source.importing import BOUND, Binding, Imports, wanted
+from proofs.source.making import Making
 from proofs.source.names import PLAIN_BUILTINS
 from proofs.source.owned import Owned
 from proofs.source.profile import Profile
@@ -86,27 +87,6 @@ class Loaded:
         return self.state.get(name) or reading.mentioned(self.trees, name)
 
 
-@dataclass
-class _Making:
-    """What the files that are loaded together share."""
-
-    builtins: dict[str, Any]
-    acting: frozenset[str] | None
-    """Properties that do more than compute: see `rewrite.rewrite`."""
-    sinks: frozenset[str]
-    """Attributes that feed nothing."""
-    imports: Imports
-    namespaces: list[dict[str, Any]] = field(default_factory=list)
-    classes: dict[type, None] = field(default_factory=dict)
-    """Every class a text has made."""
-
-    def build_class(self, body: Any, name: str, *bases: Any, **options: Any) -> Any:
-        """What a ``class`` statement calls."""
-        made = builtins.__build_class__(body, name, *bases, **options)
-        self.classes[made] = None
-        return made
-
-
 def load(
     texts: Iterable[Text], profile: Profile, base: Iterable[Text] = (), *, ahead: bool = True
 ) -> Loaded:
@@ -146,7 +126,7 @@ def _made(
     everything = list(chain.from_iterable(nodes.values()))
     merges = ahead and may_compute_ahead(everything)
     host.pure = pure_functions(everything)
-    making = _Making(
+    making = Making(
         _builtins(host),
         acting_properties(everything) if merges else None,
         only_taken(nodes.values(), host.profile.sinks),
@@ -170,6 +150,7 @@ def _made(
     classes = {name: value for name, value in defined.items() if isinstance(value, type)}
     mentioned = reading.mentions(chain.from_iterable(nodes.values()))
     found = schedulers(classes, trees, own)
+    making.loaded(found.values())
     again = partial(_made, read, profile, own, False) if merges else None
     state = reading.state(nodes)
     return Loaded(host, classes, trees, found, mentioned, state, again)
@@ -194,7 +175,7 @@ def _gated(texts: Iterable[Text]) -> list[tuple[Text, ast.Module]]:
 def _executed(
     host: Host,
     text: Text,
-    making: _Making,
+    making: Making,
 ) -> dict[str, Any]:
     """The namespace of a text.
 

@@ -63,9 +63,7 @@ class _Comparing(ast.NodeTransformer):
         made += self._cases(node.cases, names, whole)
         return made
 
-    def _cases(
-        self, cases: list[ast.match_case], names: list[str], whole: bool
-    ) -> list[ast.stmt]:
+    def _cases(self, cases: list[ast.match_case], names: list[str], whole: bool) -> list[ast.stmt]:
         if not cases:
             return []
         case, *others = cases
@@ -84,9 +82,7 @@ class _Comparing(ast.NodeTransformer):
         return [ast.copy_location(made, case.pattern)]
 
 
-def _bound(
-    pattern: ast.pattern, names: list[str], whole: bool
-) -> list[tuple[ast.Name, ast.expr]]:
+def _bound(pattern: ast.pattern, names: list[str], whole: bool) -> list[tuple[ast.Name, ast.expr]]:
     """What a pattern gives a name to."""
     if isinstance(pattern, ast.MatchSequence) and whole:
         pairs = zip(pattern.patterns, names, strict=True)

@@ -1,4 +1,4 @@
-"""What a text is given that has no more attributes than it has here: asked for others, undecided."""
+"""What a text is given: it has the attributes it has here, and whether it has others is open."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeGuard
 
 MODULE = "an optional import"
 """Where such names come from; no module is called that."""
@@ -39,14 +40,16 @@ def _statements(node: ast.Try, is_certain: Callable[[_Import], bool]) -> list[as
     return [ast.copy_location(asked, node)]
 
 
-def _is_optional(node: ast.stmt) -> bool:
+def _is_optional(node: ast.stmt) -> TypeGuard[ast.Try]:
     """Whether it does nothing but import and bind names."""
     if not isinstance(node, ast.Try) or node.finalbody or not node.handlers:
         return False
     return (
         any(isinstance(part, _Import) for part in node.body)
         and all(map(_only_binds, [*node.body, *node.orelse]))
-        and all(_catches(h) and (_raises(h) or all(map(_only_binds, h.body))) for h in node.handlers)
+        and all(
+            _catches(h) and (_raises(h) or all(map(_only_binds, h.body))) for h in node.handlers
+        )
     )
 
 

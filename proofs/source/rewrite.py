@@ -31,7 +31,7 @@ from itertools import pairwise
 from typing import Any
 
 from proofs.source import identity
-from proofs.source.acting import bound_by
+from proofs.source.acting import READ, Acting, bound_by
 from proofs.source.errors import Rejected
 from proofs.source.fieldkinds import Casts, Fields
 from proofs.source.fields import ANNOTATED, annotated
@@ -40,7 +40,7 @@ from proofs.source.merger import Merger
 from proofs.source.names import INTERNALS, UNSTORABLE
 from proofs.symbolic import SymBool, SymInt, SymSeq, speech
 
-TICK, ROWS, READ = "_tick__", "_rows__", "_read__"
+TICK, ROWS = "_tick__", "_rows__"
 NAME_OF, MODULE, INIT = "_name_of__", "_module__", "_init__"
 MENTIONED, HANDLED, OPENED = "_mentioned__", "_handled__", "_opened__"
 UNDECIDED = "_undecided__"
@@ -72,29 +72,14 @@ def rewrite(
         Rejected: the text assigns an attribute that symbolic values use internally.
     """
     if acting is not None:
-        tree = Merger(sinks, sets).visit(_Acting(acting).visit(tree) if acting else tree)
+        tree = Merger(sinks, sets).visit(Acting(acting).visit(tree) if acting else tree)
     asks = not any(bound_by(node) == "isinstance" for node in ast.walk(tree))
     changed: ast.Module = _Rewriter(tree, file, unseen, asks).visit(tree)
     return ast.fix_missing_locations(changed)
 
 
-class _Acting(ast.NodeTransformer):
-    """A property that acts is read by a call, for it is one."""
-
-    def __init__(self, names: Collection[str]) -> None:
-        self._names = names
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        if node.attr in self._names and isinstance(node.ctx, ast.Load):
-            return ast.copy_location(_call(READ, node.value, ast.Constant(node.attr)), node)
-        return node
-
-
 class _Rewriter(ast.NodeTransformer):
-    def __init__(
-        self, tree: ast.Module, file: str, unseen: Collection[str], asks: bool
-    ) -> None:
+    def __init__(self, tree: ast.Module, file: str, unseen: Collection[str], asks: bool) -> None:
         self.file, self._unseen, self._asks = file, unseen, asks
         self._fields, self._casts = Fields(tree), Casts(tree)
         self._in_function = False

@@ -98,7 +98,7 @@ _ABSTRACT = listed(
     """
 )
 _TYPING: dict[str, Maker] = {
-    **{name: type_name for name in _NAMES},
+    **dict.fromkeys(_NAMES, type_name),
     "NamedTuple": NamedTupleBase,
     "TypeVar": type_variable,
     "cast": lambda host: lambda kind, value: value,

@@ -13,6 +13,7 @@ from typing import Any
 
 from proofs.source.host import Host
 from proofs.source.ofhost import OfAHost
+from proofs.source.wording import word
 
 MODULE = "scheduler"
 """The module that the classes of a text say they are from."""
@@ -47,9 +48,9 @@ def namedtuple_of(host: Host) -> Callable[..., type]:
         given = () if defaults is None else defaults
         if not plain or type(rename) is not bool or type(given) not in (list, tuple):
             host.undecided("namedtuple() of names that are no plain texts: nobody knows")
-        made = collections.namedtuple(  # type: ignore[misc]  # noqa: PYI024
-            typename, field_names, rename=rename, defaults=given, module=MODULE
-        )
+        make: Any = collections.namedtuple
+        made: type = make(typename, field_names, rename=rename, defaults=given, module=MODULE)
+        word(made)
         host.classes[made] = None
         for value in given:
             host.keep(f"{typename}.defaults", value)

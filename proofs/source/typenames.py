@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections.abc
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from proofs.source.host import Host
 from proofs.source.ofhost import OfAHost
@@ -29,8 +29,8 @@ class _Named(OfAHost):
 
     __ror__ = __or__
 
-    def __instancecheck__(self, instance: object) -> bool:
-        return self.host__.undecided("isinstance of a name of typing: nobody knows")
+    def __instancecheck__(self, instance: object) -> NoReturn:
+        self.host__.undecided("isinstance of a name of typing: nobody knows")
 
 
 class _Collection(_Named):
@@ -45,7 +45,7 @@ class _Collection(_Named):
     def __instancecheck__(self, instance: object) -> bool:
         if type(instance) not in _KINDS:
             self.host__.undecided(f"isinstance of {self.real__.__name__}: nobody knows")
-        return isinstance(instance, self.real__)
+        return bool(isinstance(instance, self.real__))
 
 
 def type_name(host: Host) -> _Named:

@@ -35,7 +35,10 @@ AT_THE_GATE: dict[str, dict[str, str]] = {
     "formats with a mapping": {"schedule": "'{x}'.format_map(self.requests)"},
     "walks frames of a generator": {"schedule": "(x for x in ()).gi_frame.f_back"},
     "defines a coroutine": {"methods": "    async def x(self):\n        pass"},
-    "yields": {"methods": "    def x(self):\n        yield 1"},
+    "yields where what ends it runs at any time": {
+        "methods": "    def x(self):\n        try:\n            yield 1\n"
+        "        finally:\n            self.running = []"
+    },
     "catches everything": {
         "methods": "    def x(self):\n        try:\n            pass\n"
         "        except:\n            pass"

@@ -76,7 +76,6 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "try:\n    self.requests[17]\nexcept VllmConfig:\n    rows = -rows\n"
         "except KeyError:\n    pass",
     ),
-    "an enumeration": _planted("from enum import Enum\nclass C(Enum):\n    X = 0\n", "C.X == 0"),
     "two equal records": _planted("", "SchedulerOutput(a=1) == SchedulerOutput(a=1)"),
     # what nobody knows
     "an unknown name is None": _planted(FLAG, "FLAG is None"),
@@ -145,9 +144,6 @@ UNKNOWN: dict[str, dict[str, str]] = {
         'try:\n    X = ord("a")\nexcept Exception:\n    X = 0\n', "X"
     ),
     # classes that others complete
-    "a dataclass": _planted(
-        "from dataclasses import dataclass\n@dataclass\nclass C:\n    x: int = 0\n", "C().x"
-    ),
     "a record that acts": _planted(
         NOTES + "from dataclasses import dataclass\n@dataclass\nclass C(SchedulerOutput):\n"
         "    x: int = 0\n    def __post_init__(self):\n        NOTES.append(1)\nC()\n",
