@@ -16,7 +16,7 @@ from proofs.source.fresh import Fresh
 from proofs.source.handling import caught
 from proofs.source.homes import INTERFACE, YOUNG
 from proofs.source.host import Host, is_plain_dict
-from proofs.source.names import FORBIDDEN_ATTRIBUTES
+from proofs.source.names import is_forbidden
 from proofs.source.requests import PauseState, Request, RequestStatus
 from proofs.source.rewrite import (
     CAUGHT,
@@ -145,7 +145,7 @@ class Asking:
 
     def attribute(self, value: Any, name: str, *default: Any) -> Any:
         """``getattr(value, name, *default)``."""
-        if type(name) is not str or "__" in name or name in FORBIDDEN_ATTRIBUTES:
+        if type(name) is not str or is_forbidden(name):
             self.host.undecided("getattr of a name that is not to be asked for")
         if default and type(value) is Request and name in YOUNG:
             self._which_release(value, name)

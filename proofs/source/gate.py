@@ -26,7 +26,7 @@ from collections.abc import Collection, Iterator
 from proofs.source import matching
 from proofs.source.annotations import refusals as of_annotations
 from proofs.source.errors import Rejected
-from proofs.source.names import FORBIDDEN_ATTRIBUTES, FORBIDDEN_MODULES, FORBIDDEN_NAMES, UNREAD
+from proofs.source.names import FORBIDDEN_MODULES, FORBIDDEN_NAMES, UNREAD, is_forbidden
 
 MAX_BYTES = 2_000_000
 MAX_NODES = 400_000
@@ -242,7 +242,7 @@ def _name(name: str, is_read: bool = False) -> Iterator[str]:
 
 def _attribute(name: str, is_read: bool) -> Iterator[str]:
     usual = is_read and name in DUNDER_ATTRIBUTES
-    if name in FORBIDDEN_ATTRIBUTES or ("__" in name and not usual):
+    if is_forbidden(name) and not usual:
         yield f"uses the attribute {name}"
 
 
@@ -261,7 +261,7 @@ def _call(node: ast.Call) -> Iterator[str]:
         name = node.args[1] if len(node.args) > 1 else None
         if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
             yield f"calls {node.func.id} with a computed name"
-        elif "__" in name.value or name.value in FORBIDDEN_ATTRIBUTES:
+        elif is_forbidden(name.value):
             yield f"calls {node.func.id} for {name.value}"
     elif node.func.id == "super" and node.args:
         yield "calls super with arguments"

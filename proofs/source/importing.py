@@ -176,6 +176,11 @@ class Module(OfAHost):
         object.__setattr__(self, "imports__", imports)
         object.__setattr__(self, "name__", name)
 
+    @property
+    def called__(self) -> str:  # type: ignore[override]
+        """How a report calls it."""
+        return str(object.__getattribute__(self, "name__"))
+
     def __getattr__(self, name: str) -> Any:
         imports: Imports = object.__getattribute__(self, "imports__")
         module: str = object.__getattribute__(self, "name__")

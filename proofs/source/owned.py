@@ -23,6 +23,7 @@ from proofs.source.footprint import (
     parts,
     slots_of,
 )
+from proofs.source.names import is_inside
 from proofs.source.sealed import SealedMeta
 
 
@@ -152,7 +153,7 @@ def _roots(
     """Every global and every attribute of a class, by name; what is in a class comes first."""
     for made in classes:
         for name, value in vars(made).items():
-            if "__" not in name or name == "__init__":
+            if not is_inside(name) or name == "__init__":
                 yield f"{made.__name__}.{name}", value
         yield made.__name__, made
     for namespace in namespaces:

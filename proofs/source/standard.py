@@ -15,7 +15,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from proofs.source.caching import CachedProperty, remembered
@@ -87,7 +87,7 @@ def _marks(host: Host) -> Any:
 _NAMES = listed(
     """
     Optional Union Literal Callable Iterable Iterator Sequence Mapping MutableMapping Collection
-    List Dict Set FrozenSet Tuple Type Deque DefaultDict Final ClassVar Annotated Self TypeAlias
+    List Dict Set FrozenSet Tuple Type Deque DefaultDict Final Annotated Self TypeAlias
     Hashable Sized Container MutableSequence NoReturn Never Generator
     """
 )
@@ -163,8 +163,14 @@ def standard(host: Host, module: str, name: str) -> Any:
     """What a module of the standard library has under a name, always the same object."""
     key = (module, name)
     if key not in host.standard:
-        host.standard[key] = STANDARD[module][name](host)
+        made = STANDARD[module][name](host)
+        # Nothing can be hung on a method: there it would outlive the run.
+        host.standard[key] = MethodType(_called, made) if type(made) is FunctionType else made
     return host.standard[key]
+
+
+def _called(function: Callable[..., Any], /, *given: Any, **options: Any) -> Any:
+    return function(*given, **options)
 
 
 def is_standard(module: str, name: str) -> bool:

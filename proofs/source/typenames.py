@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections.abc
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from proofs.source.host import Host
 from proofs.source.ofhost import OfAHost
@@ -29,8 +29,9 @@ class _Named(OfAHost):
 
     __ror__ = __or__
 
-    def __instancecheck__(self, instance: object) -> NoReturn:
-        self.host__.undecided("isinstance of a name of typing: nobody knows")
+    def __instancecheck__(self, instance: object) -> bool:
+        answer: bool = self.host__.undecided("isinstance of a name of typing: nobody knows")
+        return answer
 
 
 class _Collection(_Named):
