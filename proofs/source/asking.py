@@ -138,7 +138,7 @@ class Asking:
     def mentioned(self, value: Any) -> Any:
         """A name that an import binds, where it is handed on or compared."""
         if type(value) is UnknownMeta:
-            self.host.unprofiled(*row_of(value, ""))
+            self.host.unprofiled(*row_of(self.host, value, ""))
         return value
 
     # -- attributes --------------------------------------------------------------------------------

@@ -25,9 +25,11 @@ from proofs.source.vocabulary import LANGUAGE
 
 BOUND = "_bound__"
 PERHAPS_NOT = (
-    "an import under a condition, or whose failure may be caught: nobody knows if it succeeds"
+    "an import under a condition, or whose failure may be caught: nobody knows if it succeeds; put"
+    " it at the top of the file, in a `try` of its own if it may fail"
 )
-BELOW = "an import of what the profile does not know, in a function or a class"
+MISSING = "_missing__"
+"""What is called where an unknown name is imported in a function or a class."""
 _VARYING = frozenset({"free", "knob", "passed-on", "world"})
 """Kinds of rows that say something else in each run."""
 
@@ -88,6 +90,11 @@ class Imports:
         if text is not None:
             return type(text[what.name]) is not UnknownMeta
         return self._row_of(what) is not None or _is_standard(what)
+
+    def missing(self, name: str) -> None:
+        """A name that nobody knows is imported where the failure may be caught."""
+        row = self.host.uses.import_row(name)
+        self.host.unprofiled(f"import {name} (in a function or a class)", row)
 
     def is_certain(self, node: Import) -> bool:
         """Whether whoever runs the text has all that a statement imports, in every release."""
@@ -250,12 +257,16 @@ class Binding(ast.NodeTransformer):
         if names and self._doubtful:
             made.append(_doubt(PERHAPS_NOT))
         elif self._is_below and not all(map(self._imports.knows, names)):
-            made.append(_doubt(BELOW))
+            made += [_missing(what) for what in names if not self._imports.knows(what)]
         for what in names:
             value = call(BOUND, ast.Constant(len(self._wanted)))
             self._wanted.append(what)
             made.append(ast.Assign([ast.Name(what.bound, ast.Store())], value))
         return [ast.copy_location(statement, node) for statement in made or [ast.Pass()]]
+
+
+def _missing(what: Wanted) -> ast.stmt:
+    return ast.Expr(call(MISSING, ast.Constant(what.name.rpartition(".")[2])))
 
 
 def _doubt(reason: str) -> ast.stmt:

@@ -25,13 +25,14 @@ from proofs.source.footprint import Own
 from proofs.source.freeset import has, perhaps, total
 from proofs.source.gate import parse, tree_of
 from proofs.source.host import RAN_ON, Host, RanOn
-from proofs.source.importing import BOUND, Binding, Imports, wanted
+from proofs.source.importing import BOUND, MISSING, Binding, Imports, wanted
 from proofs.source.making import Making
 from proofs.source.names import PLAIN_BUILTINS
 from proofs.source.owned import Owned
 from proofs.source.profile import Profile
 from proofs.source.reporting import HAS, PERHAPS, TOTAL, only_taken
 from proofs.source.saying import Saying
+from proofs.source.uses import Uses
 from proofs.symbolic import (
     Unsupported,
     refused,
@@ -121,9 +122,9 @@ def _made(
     nodes = {file: list(ast.walk(tree)) for file, tree in trees.items()}
     host = Host(profile, reading.arities(chain.from_iterable(nodes.values())))
     host.files = set(trees)
-    host.called, host.opened = reading.uses(chain.from_iterable(nodes.values()))
     defined: dict[str, Any] = {}
     everything = list(chain.from_iterable(nodes.values()))
+    host.uses = Uses.of(everything)
     merges = ahead and may_compute_ahead(everything)
     host.pure = pure_functions(everything)
     making = Making(
@@ -133,7 +134,7 @@ def _made(
         Imports(host),
     )
     host.classes = making.classes
-    making.builtins["__build_class__"] = making.build_class
+    making.builtins |= {"__build_class__": making.build_class, MISSING: making.imports.missing}
     for text, _ in read:
         try:
             namespace = _executed(host, text, making)

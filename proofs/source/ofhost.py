@@ -6,6 +6,7 @@ from typing import Any
 
 from proofs.source.host import Host
 from proofs.source.sealed import SealedMeta
+from proofs.source.stubs import resolve
 
 
 class OfAHost(metaclass=SealedMeta):
@@ -21,7 +22,7 @@ class OfAHost(metaclass=SealedMeta):
         self.host__.undecided(f"{self.called__}.{name} is assigned")
 
     def __getattr__(self, name: str) -> Any:
-        self.host__.unprofiled(f"import {self.called__}.{name}")
+        return resolve(self.host__, f"import {self.called__}.{name}")
 
     def __eq__(self, other: object) -> bool:
         if self is not other and type(self) is type(other):

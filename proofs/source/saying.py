@@ -17,6 +17,7 @@ from typing import Any
 from proofs.source.footprint import attributes_of, contents
 from proofs.source.fresh import Fresh
 from proofs.source.host import Host, is_plain_dict
+from proofs.source.ofhost import OfAHost
 from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled, speech
 
 LEVELS = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
@@ -123,6 +124,27 @@ class Saying:
         if kind in _SYMBOLIC:
             return True
         return any(n in vars(k) for k in kind.__mro__ if k in self.host.classes for n in names)
+
+
+class Logger(OfAHost):
+    """It says nothing, and whether it would is not to be known."""
+
+    __slots__ = ()
+    called__ = "logger"
+
+    def __getattr__(self, name: str) -> Any:
+        return Saying(self.host__).log(name)
+
+
+class PlainLogger(Logger):
+    """One of ``logging``'s own, which lacks what vLLM's has besides."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ONCE:
+            self.host__.undecided(f"logger.{name}: a logger of Python's has no such method")
+        return super().__getattr__(name)
 
 
 def _parts(given: Iterable[Any]) -> Iterable[Any]:

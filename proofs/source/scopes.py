@@ -44,21 +44,6 @@ def suppress_of(host: Host) -> Callable[..., Any]:
     return lambda *exceptions: _Suppress(host, *exceptions)
 
 
-class NullContext(metaclass=SealedMeta):
-    """``contextlib.nullcontext``."""
-
-    __slots__ = ("__opens",)
-
-    def __init__(self, enter_result: Any = None) -> None:
-        self.__opens = enter_result
-
-    def __enter__(self) -> Any:
-        return self.__opens
-
-    def __exit__(self, *error: object) -> None:
-        return None
-
-
 class _Traceback(OfAHost):
     """Says nothing of where an exception came from."""
 

@@ -12,6 +12,7 @@ import collections
 import functools
 import heapq
 import itertools
+import logging
 import math
 import operator
 from collections.abc import Callable
@@ -24,7 +25,9 @@ from proofs.source.fields import dataclass_of, field_of, replace_of
 from proofs.source.getters import attrgetter_of, itemgetter, methodcaller_of
 from proofs.source.host import Host
 from proofs.source.names import listed
-from proofs.source.scopes import NullContext, suppress_of
+from proofs.source.saying import PlainLogger
+from proofs.source.scopes import suppress_of
+from proofs.source.sealed import NullContext
 from proofs.source.tuples import NamedTupleBase, namedtuple_of
 from proofs.source.typenames import collection_name, type_name, type_variable
 
@@ -142,6 +145,10 @@ STANDARD: dict[str, dict[str, Maker]] = {
         "accumulate chain compress count cycle dropwhile filterfalse groupby islice pairwise"
         " product repeat starmap takewhile zip_longest",
     ),
+    "logging": {
+        **_as_they_are(logging, "DEBUG INFO WARNING ERROR CRITICAL"),
+        "getLogger": lambda host: lambda name=None: PlainLogger(host),
+    },
     "math": _as_they_are(math, "ceil floor inf gcd isqrt log log2 prod sqrt trunc"),
     "operator": {
         **_as_they_are(operator, "add sub mul floordiv lt le gt ge eq ne getitem"),

@@ -13,21 +13,11 @@ from proofs.source.ofhost import OfAHost
 from proofs.source.profile import Row
 from proofs.source.queues import PolicyNames, RequestQueue
 from proofs.source.requests import PauseState, Request, RequestStatus
-from proofs.source.saying import Saying
+from proofs.source.saying import Logger
 from proofs.source.sealed import SealedMeta, path_of
 from proofs.source.unknowns import engine_class
 from proofs.symbolic import Veiled
 from spec.logic import ceil_div
-
-
-class _Logger(OfAHost):
-    """It says nothing, and whether it would is not to be known."""
-
-    __slots__ = ()
-    called__ = "logger"
-
-    def __getattr__(self, name: str) -> Any:
-        return Saying(self.host__).log(name)
 
 
 class Scope(OfAHost):
@@ -97,7 +87,7 @@ LANGUAGE: dict[str, Callable[[Host], Any]] = {
     "import check_stop": lambda host: lambda *args: host.here.check_stop(*args),
     "import remove_all": lambda host: _remove_all,
     "import Request": lambda host: engine_class(host, _REQUEST, Request),
-    "import init_logger": lambda host: lambda name: _Logger(host),
+    "import init_logger": lambda host: lambda name: Logger(host),
     "import record_function_or_nullcontext": lambda host: lambda name: Scope(host),
     "import time": _Clock,
     "import cdiv": lambda host: _cdiv,
