@@ -9,11 +9,17 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-CALLED, OPENED, SCOPE, DECORATES = "called", "opened", "scope", "decorates"
+CALLED, OPENED, SCOPE, DECORATES, KIND = "called", "opened", "scope", "decorates", "kind"
 """Shapes of what no literal is; any other shape is the literal that fits."""
-_RANKS = (CALLED, OPENED, SCOPE, DECORATES)
-_KINDS = {OPENED: "object |", SCOPE: "", DECORATES: "same |"}
-_CALLS = {OPENED: "make | {made}", CALLED: "", SCOPE: "scope |", DECORATES: "same | made"}
+_RANKS = (CALLED, OPENED, SCOPE, DECORATES, KIND)
+_KINDS = {OPENED: "object |", SCOPE: "", DECORATES: "same |", KIND: ""}
+_CALLS = {
+    OPENED: "make | {made}",
+    CALLED: "",
+    SCOPE: "scope |",
+    DECORATES: "same | made",
+    KIND: "",
+}
 """Shape of a value, and of what a call returns → kind and value of the row; empty: none fits."""
 _WHY = "why this choice is sound"
 _WALKS = frozenset({"len", "list", "tuple", "set", "sorted", "sum", "any", "all", "enumerate"})
@@ -21,15 +27,18 @@ _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _NUMERIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)
 
 
+_Table = dict[str, set[str]]
+
+
 @dataclass
 class Uses:
-    """Shape of each name, attribute, and answer, as the texts use them."""
+    """Shapes of each name, attribute, and answer, as the texts use them."""
 
-    names: dict[str, str] = field(default_factory=dict)
-    attributes: dict[str, str] = field(default_factory=dict)
-    of_names: dict[str, str] = field(default_factory=dict)
-    """Name that is called → shape of what it returns."""
-    of_attributes: dict[str, str] = field(default_factory=dict)
+    names: _Table = field(default_factory=dict)
+    attributes: _Table = field(default_factory=dict)
+    of_names: _Table = field(default_factory=dict)
+    """Name that is called → shapes of what it returns."""
+    of_attributes: _Table = field(default_factory=dict)
 
     @classmethod
     def of(cls, nodes: Iterable[ast.AST]) -> Uses:
@@ -40,8 +49,7 @@ class Uses:
                 found._note(value, shape)
         for node in nodes:  # what is kept under a name is used as that name is
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
-                shape = found._known(node.targets[0])
-                if shape:
+                for shape in found._known(node.targets[0]):
                     found._note(node.value, shape)
         return found
 
@@ -49,14 +57,13 @@ class Uses:
         place = self._place(value)
         if place is not None:
             table, name = place
-            if _rank(shape) < _rank(table.get(name, "")):
-                table[name] = shape
+            table.setdefault(name, set()).add(shape)
 
-    def _known(self, value: ast.expr) -> str:
+    def _known(self, value: ast.expr) -> set[str]:
         place = self._place(value)
-        return "" if place is None else place[0].get(place[1], "")
+        return set() if place is None else set(place[0].get(place[1], ()))
 
-    def _place(self, value: ast.expr) -> tuple[dict[str, str], str] | None:
+    def _place(self, value: ast.expr) -> tuple[_Table, str] | None:
         match value:
             case ast.Name(id=name):
                 return self.names, name
@@ -75,9 +82,9 @@ class Uses:
     def row(self, path: str) -> str:
         """The row a user would add for an unknown attribute; empty: there is none."""
         name = path.removesuffix("()").rpartition(".")[2]
-        shape = self.attributes.get(name, "None")
+        shape = _best(self.attributes, name)
         if shape == CALLED or path.endswith("()"):
-            answer = self.of_attributes.get(name, "None")
+            answer = _best(self.of_attributes, name, but=CALLED)
             return _row(path.removesuffix("()") + "()", name, CALLED, answer)
         return _row(path, "", shape, "")
 
@@ -87,9 +94,9 @@ class Uses:
         Args:
             shape: how it is used where it is met; empty: as elsewhere.
         """
-        usual = self.names.get(name, "None")
+        usual = _best(self.names, name)
         shape = usual if usual == DECORATES else shape or usual
-        return _row(f"import {name}", name, shape, self.of_names.get(name, "None"))
+        return _row(f"import {name}", name, shape, _best(self.of_names, name, but=CALLED))
 
 
 def _row(path: str, made: str, shape: str, answer: str) -> str:
@@ -101,10 +108,16 @@ def _row(path: str, made: str, shape: str, answer: str) -> str:
     return f"{path} | {said.replace('{made}', made)} | | | {_WHY}" if said else ""
 
 
-def _rank(shape: str) -> int:
+def _best(table: _Table, name: str, but: str = "") -> str:
+    """The shape that supposes most, but that one only where there is no other."""
+    shapes = table.get(name, set())
+    return min((shapes - {but}) or shapes, key=_rank, default="None")
+
+
+def _rank(shape: str) -> tuple[int, str]:
     if shape in _RANKS:
-        return _RANKS.index(shape)
-    return len(_RANKS) + ((shape == "0") if shape else 2)
+        return _RANKS.index(shape), ""
+    return len(_RANKS) + (shape == "0"), shape
 
 
 def _shapes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
@@ -116,6 +129,8 @@ def _shapes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
             yield function, CALLED
             if isinstance(function, ast.Name) and function.id in _WALKS and given:
                 yield given[0], "()"
+            elif isinstance(function, ast.Name) and function.id == "issubclass":
+                yield from ((value, KIND) for value in given)
         case ast.For(iter=value) | ast.comprehension(iter=value) | ast.Starred(value=value):
             yield value, "()"
         case ast.withitem(context_expr=value):
