@@ -72,7 +72,7 @@ def _only_binds(statement: ast.stmt) -> bool:
         case ast.Import() | ast.ImportFrom() | ast.Pass() | ast.Expr(value=ast.Constant()):
             return True
         case ast.Assign(targets=targets, value=value):
-            return all(isinstance(t, ast.Name) for t in targets) and _is_said(value)
+            return all(map(_is_named, targets)) and _is_said(value)
         case ast.AnnAssign(target=ast.Name(), value=value):
             return value is None or _is_said(value)
         case ast.FunctionDef(decorator_list=[], args=given):
@@ -82,10 +82,16 @@ def _only_binds(statement: ast.stmt) -> bool:
     return False
 
 
+def _is_named(target: ast.expr) -> bool:
+    names = target.elts if isinstance(target, ast.Tuple) else [target]
+    return all(isinstance(name, ast.Name) for name in names)
+
+
 def _is_said(value: ast.expr) -> bool:
     """Whether a value is written out, or a name."""
-    plain = (ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.expr_context)
-    return all(isinstance(part, plain) for part in ast.walk(value))
+    values = (ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.UnaryOp)
+    parts = (*values, ast.USub, ast.Not, ast.expr_context)
+    return all(isinstance(part, parts) for part in ast.walk(value))
 
 
 def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
@@ -95,6 +101,7 @@ def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
                 for alias in aliases:
                     yield alias.asname or alias.name.split(".")[0]
             case ast.Assign(targets=targets):
-                yield from (t.id for t in targets if isinstance(t, ast.Name))
+                walked = (part for target in targets for part in ast.walk(target))
+                yield from (part.id for part in walked if isinstance(part, ast.Name))
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.FunctionDef(name=name):
                 yield name
