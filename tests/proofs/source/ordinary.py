@@ -680,7 +680,8 @@ def placed(parts: dict[str, str]) -> dict[str, str]:
     return {name: part.replace("\n", margins[name]) for name, part in parts.items()}
 
 
-def _read(texts: str) -> dict[str, dict[str, str]]:
+def read(texts: str) -> dict[str, dict[str, str]]:
+    """Name → parts of each text."""
     found: dict[str, dict[str, str]] = {}
     for text in texts.split("\n== ")[1:]:
         name, *parts = text.rstrip().split("\n-- ")
@@ -689,5 +690,5 @@ def _read(texts: str) -> dict[str, dict[str, str]]:
     return found
 
 
-HARMLESS = _read(TEXTS)
+HARMLESS = read(TEXTS)
 """Name → parts of a text."""
