@@ -18,7 +18,7 @@ from proofs.source.homes import SIBLINGS, is_at_home
 from proofs.source.host import Host
 from proofs.source.ofhost import OfAHost
 from proofs.source.rewrite import UNDECIDED
-from proofs.source.standard import PACKAGES, is_standard, standard
+from proofs.source.standard import PACKAGES, YOUNG, is_standard, standard
 from proofs.source.stubs import resolve
 from proofs.source.unknowns import UnknownMeta, unknown
 from proofs.source.vocabulary import LANGUAGE
@@ -101,8 +101,11 @@ class Imports:
         return all(map(self._is_there, wanted(node)))
 
     def _is_there(self, what: Wanted) -> bool:
-        row = self.host.row(self._row_of(what) or "")
-        return self.knows(what) and not (row is not None and (row.since or row.until))
+        path = self._row_of(what) or ""
+        row = self.host.row(path)
+        young = (what.module, what.name) in YOUNG or (row is not None and (row.since or row.until))
+        # A row that is added may just as well say what stands there if the import fails.
+        return self.knows(what) and not young and path not in self.host.profile.added
 
     def value(self, what: Wanted) -> Any:
         """What an import binds."""

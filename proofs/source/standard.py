@@ -162,6 +162,10 @@ STANDARD: dict[str, dict[str, Maker]] = {
 """Module → name in it → what makes the text's own."""
 PACKAGES = frozenset(STANDARD)
 """Modules a text may import as such."""
+YOUNG = frozenset(
+    {("enum", "StrEnum"), ("typing", "Self"), ("typing", "Never"), ("typing", "override")}
+)
+"""What not every Python has that an engine runs on."""
 PYTHONS = frozenset({collections.OrderedDict, collections.defaultdict, collections.deque})
 """Classes besides the builtin ones that are in an engine what they are here."""
 

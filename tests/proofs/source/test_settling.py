@@ -137,6 +137,17 @@ def test_the_proposed_rows_settle_it(name: str) -> None:
     assert report.verdict == PROVED, f"{report.findings[0]} with {list(rows.values())}"
 
 
+def test_a_row_for_one_name_of_an_optional_import_says_nothing_of_the_others() -> None:
+    parts = {
+        "imports": "try:\n    from vllm.fork import thing\n    HAS = True\n"
+        "except ImportError:\n    thing, HAS = None, False\n",
+        "admit": "rows = -rows if HAS else rows",
+    }
+    thing, missing = "import thing | const | None | | |", "import HAS | const | False | | |"
+    assert _check(parts, thing).verdict == UNDECIDED
+    assert _check(parts, f"{thing}\n{missing}").verdict == PROVED
+
+
 @pytest.mark.parametrize("name", UNSETTLED)
 def test_where_no_row_settles_it_the_report_says_so(name: str) -> None:
     report = _check(UNSETTLED[name])

@@ -157,6 +157,12 @@ UNKNOWN: dict[str, dict[str, str]] = {
     "an optional import": _planted(
         "try:\n    from vllm.fork import FLAG\nexcept ImportError:\n    FLAG = False\n", "FLAG"
     ),
+    "what the policy's names derive from": _planted(
+        "from enum import Enum\n", "isinstance(self.policy, Enum)"
+    ),
+    "what only some Pythons have": _planted(
+        "try:\n    from enum import StrEnum\nexcept ImportError:\n    StrEnum = None\n", "StrEnum"
+    ),
     "a partial in a class": _planted(
         "from functools import partial\nclass C:\n    f = partial(int, 3)\n", "C().f() != 3"
     ),
@@ -257,6 +263,10 @@ AS_PYTHON: dict[str, tuple[str, dict[str, str]]] = {
         _planted(
             "try:\n    import fork\nexcept ImportError:\n    fork = None\nX = 1\n", "X is None"
         ),
+    ),
+    "a status is a number": (
+        PROVED,
+        _planted("from enum import IntEnum\n", "not isinstance(request.status, IntEnum)"),
     ),
     "a variable of the class is no field": (
         PROVED,
