@@ -87,7 +87,8 @@ def explain(name: str) -> str:
 
 def unknown(kind: str, name: str, legal: list[str]) -> UsageError:
     """The error for a name nobody knows, with the nearest ones."""
-    near = get_close_matches(name, legal, n=3, cutoff=0.5)
+    begun = [word for word in legal if len(name) > 1 and word.startswith(name)]
+    near = begun[:3] or get_close_matches(name, legal, n=3, cutoff=0.75)
     hint = f"did you mean {' or '.join(near)}?" if near else f"legal: {', '.join(legal)}"
     return UsageError(f"unknown {kind} {name!r}; {hint} (python -m proofs list shows all)")
 

@@ -8,10 +8,11 @@ may do more, and so may the methods by which a class of the text answers to oper
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from proofs.source.computing import only_computes
+from proofs.source.computing import call, only_computes
 
+READ = "_read__"
 _PROPERTIES = ("property", "cached_property")
 _OPERATORS = frozenset({"__bool__", "__len__", "__lt__"})
 _BUILTINS = frozenset({"len", "bool", "min"})
@@ -19,11 +20,16 @@ _BUILTINS = frozenset({"len", "bool", "min"})
 
 
 def acting_properties(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """Names of properties that do more than compute, or rest on one that does."""
+    """Names of properties that do more than compute, or rest on one that does.
+
+    One that is remembered does: it keeps what it computed.  What any other decorator makes may be
+    a property that does.
+    """
     bodies: dict[str, list[ast.expr | None]] = {}
     for node in nodes:
-        if isinstance(node, ast.FunctionDef) and any(map(_is_property, node.decorator_list)):
-            bodies.setdefault(node.name, []).append(_computed(node))
+        if isinstance(node, ast.FunctionDef) and not all(map(_is_method, node.decorator_list)):
+            plain = all(map(_is_property, node.decorator_list))
+            bodies.setdefault(node.name, []).append(_computed(node) if plain else None)
     acting: set[str] = set()
     while True:
         more = {
@@ -51,8 +57,10 @@ def may_compute_ahead(nodes: Iterable[ast.AST]) -> bool:
 
 def _redefines(node: ast.AST, decorates: bool) -> bool:
     match node:
-        case ast.Name(id=name, ctx=ast.Load()) if name in _PROPERTIES:
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _PROPERTIES:
             return not decorates  # a property under a name that nobody follows
+        case ast.alias(name=name, asname=str()) if name in _PROPERTIES:
+            return True
         case ast.FunctionDef(name=name) if name in _OPERATORS:
             return _computed(node) is None
     return bound_by(node) in _BUILTINS
@@ -71,8 +79,12 @@ def bound_by(node: ast.AST) -> str | None:
 
 
 def _is_property(decorator: ast.expr) -> bool:
-    name = decorator.attr if isinstance(decorator, ast.Attribute) else None
-    return (decorator.id if isinstance(decorator, ast.Name) else name) in _PROPERTIES
+    return isinstance(decorator, ast.Name) and decorator.id == "property"
+
+
+def _is_method(decorator: ast.expr) -> bool:
+    """Whether what it makes is read like any method, so that reading it does nothing."""
+    return isinstance(decorator, ast.Name) and decorator.id in ("staticmethod", "classmethod")
 
 
 def _computed(function: ast.FunctionDef) -> ast.expr | None:
@@ -88,3 +100,16 @@ def _computed(function: ast.FunctionDef) -> ast.expr | None:
 
 def _mentions(value: ast.expr, names: Iterable[str]) -> bool:
     return any(isinstance(n, ast.Attribute) and n.attr in names for n in ast.walk(value))
+
+
+class Acting(ast.NodeTransformer):
+    """A property that acts is read by a call, for it is one."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if node.attr in self._names and isinstance(node.ctx, ast.Load):
+            return ast.copy_location(call(READ, node.value, ast.Constant(node.attr)), node)
+        return node

@@ -25,7 +25,7 @@ def refusals(tree: ast.Module) -> Iterator[tuple[int, str]]:
         and any(alias.name == "annotations" for alias in node.names)
         for node in tree.body
     )
-    own = _Own(frozenset(_values(tree)), frozenset(_classes(tree)), frozenset(_bound(tree)))
+    own = _own(tree)
     for annotation, when in _annotations(tree, _LOADING):
         if any(isinstance(part, _ACTS) for part in ast.walk(annotation)):
             yield annotation.lineno, WHY
@@ -48,6 +48,17 @@ class _Own:
     classes: frozenset[str]
     bound: frozenset[str]
     """Classes and imports at the top of the file: they are there once it is loaded."""
+
+
+def _own(tree: ast.Module) -> _Own:
+    return _Own(frozenset(_values(tree)), frozenset(_classes(tree)), frozenset(_bound(tree)))
+
+
+def cannot_fail(node: ast.expr, tree: ast.Module) -> bool:
+    """Whether an expression names a type wherever it stands in a text, and does no more."""
+    own = _own(tree)
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return not names & own.values and _names_a_type(node, own) and _cannot_fail(node, own)
 
 
 def _values(tree: ast.Module) -> Iterator[str]:

@@ -8,7 +8,6 @@ them is told only what is certain; everything else is undecided.
 from __future__ import annotations
 
 import sys
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from types import UnionType
 from typing import Any, NoReturn
@@ -17,7 +16,7 @@ from proofs.source.fresh import Fresh
 from proofs.source.handling import caught
 from proofs.source.homes import INTERFACE, YOUNG
 from proofs.source.host import Host, is_plain_dict
-from proofs.source.names import FORBIDDEN_ATTRIBUTES
+from proofs.source.names import is_forbidden
 from proofs.source.requests import PauseState, Request, RequestStatus
 from proofs.source.rewrite import (
     CAUGHT,
@@ -29,7 +28,9 @@ from proofs.source.rewrite import (
     OPENED,
     read,
 )
+from proofs.source.scopes import opened
 from proofs.source.sealed import SealedMeta, path_of
+from proofs.source.standard import PYTHONS
 from proofs.source.stubs import Record, Stub
 from proofs.source.unknowns import ClassMeta, UnknownMeta, row_of
 from proofs.source.vocabulary import Scope
@@ -137,14 +138,14 @@ class Asking:
     def mentioned(self, value: Any) -> Any:
         """A name that an import binds, where it is handed on or compared."""
         if type(value) is UnknownMeta:
-            self.host.unprofiled(*row_of(value, ""))
+            self.host.unprofiled(*row_of(self.host, value, ""))
         return value
 
     # -- attributes --------------------------------------------------------------------------------
 
     def attribute(self, value: Any, name: str, *default: Any) -> Any:
         """``getattr(value, name, *default)``."""
-        if type(name) is not str or "__" in name or name in FORBIDDEN_ATTRIBUTES:
+        if type(name) is not str or is_forbidden(name):
             self.host.undecided("getattr of a name that is not to be asked for")
         if default and type(value) is Request and name in YOUNG:
             self._which_release(value, name)
@@ -196,11 +197,11 @@ class Asking:
 
     # -- statements --------------------------------------------------------------------------------
 
-    def opened(self, manager: Any) -> Any:
-        """What ``with manager as name`` opens."""
-        if isinstance(manager, Scope):
+    def opened(self, manager: Any, is_named: bool) -> Any:
+        """What ``with manager`` opens, or ``with manager as name``."""
+        if is_named and isinstance(manager, Scope):
             self.host.undecided("what a scope of the profiler's gives to `as`: nobody knows")
-        return manager
+        return opened(self.host, manager)
 
     def caught(self, error: BaseException | None = None) -> None:
         """A handler has an exception: is it one that Python would have raised?"""
@@ -224,7 +225,7 @@ def _answers(kind: Any) -> bool:
 
 
 def _is_pythons(kind: type) -> bool:
-    return kind.__module__ == "builtins" or kind in (deque, defaultdict)
+    return kind.__module__ == "builtins" or kind in PYTHONS
 
 
 def _path(value: Any) -> str:

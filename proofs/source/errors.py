@@ -49,6 +49,9 @@ class Rejected(SourceError):
         self.file, self.line, self.why = file, line, why
 
 
+NO_ROW = "no row for --profile settles this; a text that does without it is decided"
+
+
 @dataclass(frozen=True, slots=True)
 class Gap:
     """A place where the environment profile does not say what the source would see.
@@ -65,7 +68,7 @@ class Gap:
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
         if not self.settle:
-            return f"{place}: {self.attribute}"
+            return f"{place}: {self.attribute} ({NO_ROW})"
         return (
             f"{place}: the profile does not know {self.attribute}; "
             f"a row for --profile that settles it: {self.settle}"

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import enum
 import types
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from proofs.source.ids import RequestId
@@ -29,8 +30,10 @@ PLAIN = frozenset({int, bool, str, float, bytes, complex, type(None), range})
 _LEAVES = frozenset(
     {SymInt, SymBool, Veiled, Unseen, Token, StopToken, RequestId, Stub, Maker}
     | {SchedulingPolicy, RequestStatus, PauseState, object, type(NotImplemented), type(...)}
+    | {types.MemberDescriptorType, types.MethodDescriptorType, types.WrapperDescriptorType}
+    | {type(vars(namedtuple("_Pair", "one"))["one"]), enum.property}
 )
-"""Types whose objects hold nothing that changes."""
+"""Types whose objects hold nothing that a text can change."""
 _FLAT = PLAIN | _LEAVES
 _SAME, _KNOWN, _NOTHING = object(), object(), object()
 
@@ -139,7 +142,7 @@ def parts(value: Any, own: Own) -> list[Any] | None:
     if kind in _LEAVES:
         return None
     if kind in own.classes:
-        return [*(contents(value) or ()), *_items(vars(value))]
+        return [*(contents(value) or ()), *_items(attributes_of(value))]
     if isinstance(kind, SealedMeta):
         return _of_ours(value)
     if kind in _READS:
@@ -156,6 +159,28 @@ def parts(value: Any, own: Own) -> list[Any] | None:
     if isinstance(value, BaseException):
         return [*value.args, *_items(vars(value))]
     raise Opaque(kind.__name__)
+
+
+def slots_of(kind: type) -> dict[str, Any]:
+    """The slots that a class of a text and its bases declare, by name."""
+    return {
+        name: slot
+        for base in reversed(kind.__mro__)
+        if "__slots__" in vars(base)
+        for name, slot in vars(base).items()
+        if type(slot) is types.MemberDescriptorType
+    }
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """The attributes of an object of a text, those in slots too."""
+    found = dict(vars(value)) if hasattr(value, "__dict__") else {}
+    for name, slot in slots_of(type(value)).items():
+        try:
+            found[name] = slot.__get__(value)
+        except AttributeError:
+            continue
+    return found
 
 
 def contents(value: Any) -> list[Any] | None:
@@ -196,7 +221,14 @@ def _in_order(elements: Iterable[Any]) -> list[Any]:
         return list(elements)
 
 
+def _of_partial(value: Any) -> list[Any]:
+    """What `functools.partial` holds; its keywords are a dictionary that may change."""
+    return [value.func, *value.args, value.keywords, *_items(vars(value))]
+
+
 _COLLECTIONS: dict[type, Any] = {
+    partial: _of_partial,
+    OrderedDict: lambda value: [p for item in OrderedDict.items(value) for p in item],
     list: lambda value: list(list.__iter__(value)),
     tuple: lambda value: list(tuple.__iter__(value)),
     set: lambda value: _in_order(set.__iter__(value)),

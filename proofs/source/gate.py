@@ -21,11 +21,12 @@ import ast
 import io
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from proofs.source import matching
 from proofs.source.annotations import refusals as of_annotations
 from proofs.source.errors import Rejected
-from proofs.source.names import FORBIDDEN_ATTRIBUTES, FORBIDDEN_MODULES, FORBIDDEN_NAMES, UNREAD
+from proofs.source.names import FORBIDDEN_MODULES, FORBIDDEN_NAMES, UNREAD, is_forbidden
 
 MAX_BYTES = 2_000_000
 MAX_NODES = 400_000
@@ -36,7 +37,7 @@ DUNDER_NAMES = frozenset({"__name__"})
 DUNDER_ATTRIBUTES = frozenset({"__init__", "__name__"})
 DUNDER_METHODS = frozenset(
     {"__init__", "__post_init__", "__len__", "__bool__", "__iter__", "__contains__", "__lt__"}
-    | {"__repr__", "__str__"}
+    | {"__repr__", "__str__", "__enter__", "__exit__"}
 )
 
 _REFUSED_NODES: dict[type[ast.AST], str] = {
@@ -44,10 +45,7 @@ _REFUSED_NODES: dict[type[ast.AST], str] = {
     ast.AsyncFor: "an asynchronous loop",
     ast.AsyncWith: "an asynchronous context",
     ast.Await: "await",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield",
     ast.Global: "a global statement: state that survives between two runs",
-    ast.Match: "a match statement",
     ast.TryStar: "except*",
 }
 
@@ -60,8 +58,11 @@ def parse(text: str, file: str) -> ast.Module:
     """
     tree = tree_of(text, file)
     _bounded(tree, file)
+    listing = set(_listing(tree))
     refusals = [
-        (getattr(node, "lineno", 1), why) for node in ast.walk(tree) for why in _refusals(node)
+        (getattr(node, "lineno", 1), why)
+        for node in ast.walk(tree)
+        for why in _refusals(node, listing)
     ]
     refusals = sorted([*refusals, *of_annotations(tree)])
     if refusals:
@@ -133,15 +134,20 @@ def _bounded(tree: ast.AST, file: str) -> None:
         stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
 
 
-def _refusals(node: ast.AST) -> Iterator[str]:
-    """Why a node is refused, if it is."""
+def _refusals(node: ast.AST, listing: Collection[ast.AST]) -> Iterator[str]:
+    """Why a node is refused, if it is.
+
+    Args:
+        listing: names that a text may set though they have two underscores.
+    """
     refused = _REFUSED_NODES.get(type(node))
     if refused is not None:
         yield f"contains {refused}"
     elif isinstance(node, ast.Import | ast.ImportFrom):
         yield from _import(node)
     elif isinstance(node, ast.Name):
-        yield from _name(node.id, isinstance(node.ctx, ast.Load))
+        if node not in listing:
+            yield from _name(node.id, isinstance(node.ctx, ast.Load))
     elif isinstance(node, ast.Attribute):
         yield from _attribute(node.attr, isinstance(node.ctx, ast.Load))
     elif isinstance(node, ast.arg):
@@ -159,7 +165,14 @@ def _refusals(node: ast.AST) -> Iterator[str]:
             yield "catches every exception, even the checker's own"
         if node.name is not None:
             yield from _name(node.name)
+    elif isinstance(node, ast.Match):
+        yield from matching.refusals(node)
+    elif isinstance(node, ast.MatchAs):
+        yield from _name(node.name or "")
+    elif isinstance(node, ast.With):
+        yield from _suspended(node)
     elif isinstance(node, ast.Try):
+        yield from _suspended(node)
         last = (inner for statement in node.finalbody for inner in ast.walk(statement))
         if any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in last):
             yield "leaves a finally block: that would swallow the checker's own exceptions"
@@ -168,6 +181,39 @@ def _refusals(node: ast.AST) -> Iterator[str]:
             yield "contains an enormous number"
     elif isinstance(node, ast.Call):
         yield from _call(node)
+
+
+def _listing(tree: ast.Module) -> Iterator[ast.AST]:
+    """``__all__`` of a module and ``__slots__`` of a class, where they are lists of plain names."""
+    for scope in ast.walk(tree):
+        if isinstance(scope, ast.Module | ast.ClassDef):
+            wanted = "__slots__" if isinstance(scope, ast.ClassDef) else "__all__"
+            for statement in scope.body:
+                match statement:
+                    case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
+                        if name == wanted and _lists_names(value):
+                            yield target
+
+
+def _lists_names(value: ast.expr) -> bool:
+    parts = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+    return all(
+        isinstance(part, ast.Constant) and isinstance(part.value, str) and "__" not in part.value
+        for part in parts
+    )
+
+
+def _suspended(node: ast.With | ast.Try) -> Iterator[str]:
+    """A generator that is dropped where it waits in such a block acts when that happens."""
+    open_: list[ast.AST] = list(node.body)
+    if isinstance(node, ast.Try):
+        open_ += [*node.handlers, *node.orelse, *node.finalbody]
+    while open_:
+        part = open_.pop()
+        if isinstance(part, ast.Yield | ast.YieldFrom):
+            yield "yields inside a try or with block: that ends whenever the generator is dropped"
+        elif not isinstance(part, ast.FunctionDef | ast.Lambda):
+            open_ += ast.iter_child_nodes(part)
 
 
 def _import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -196,7 +242,7 @@ def _name(name: str, is_read: bool = False) -> Iterator[str]:
 
 def _attribute(name: str, is_read: bool) -> Iterator[str]:
     usual = is_read and name in DUNDER_ATTRIBUTES
-    if name in FORBIDDEN_ATTRIBUTES or ("__" in name and not usual):
+    if is_forbidden(name) and not usual:
         yield f"uses the attribute {name}"
 
 
@@ -215,7 +261,7 @@ def _call(node: ast.Call) -> Iterator[str]:
         name = node.args[1] if len(node.args) > 1 else None
         if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
             yield f"calls {node.func.id} with a computed name"
-        elif "__" in name.value or name.value in FORBIDDEN_ATTRIBUTES:
+        elif is_forbidden(name.value):
             yield f"calls {node.func.id} for {name.value}"
     elif node.func.id == "super" and node.args:
         yield "calls super with arguments"

@@ -14,8 +14,6 @@ SIBLINGS = "vllm.v1.core.sched"
 _CONNECTOR = "vllm.distributed.kv_transfer.kv_connector"
 _HOMES = {
     "typing": "Any TYPE_CHECKING",
-    "collections": "defaultdict deque",
-    "dataclasses": "dataclass field",
     "vllm.config": "VllmConfig",
     "vllm.logger": "init_logger",
     "vllm.multimodal": "MULTIMODAL_REGISTRY",
@@ -43,7 +41,7 @@ _HOMES = {
     f"{SIBLINGS}.utils": "check_stop remove_all",
 }
 """Module → the names in it that have a row."""
-_MODULES = frozenset({"time", "itertools", "contextlib"})
+_MODULES = frozenset({"time"})
 """Modules that have one themselves."""
 _PAIRS = frozenset((module, name) for module, names in _HOMES.items() for name in names.split())
 

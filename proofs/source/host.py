@@ -6,6 +6,7 @@ which the gate keeps out of reach; the text cannot get at the prover through the
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from proofs.source.errors import Gap, Unprofiled
-from proofs.source.profile import Profile, Row, settling_line
+from proofs.source.profile import Profile, Row
+from proofs.source.uses import Uses
 
 if TYPE_CHECKING:
     from proofs.source.owned import Owned
@@ -23,6 +25,8 @@ MAX_TICKS = 20_000
 """Loop iterations and calls of one run; a step over two requests takes a few hundred."""
 
 
+_PATH = re.compile(r"(import )?[\w.]+(\(\))?")
+"""What a row can be about."""
 RAN_ON = f"runs on: more than {MAX_TICKS} iterations or calls, or all of the stack or memory"
 
 
@@ -49,10 +53,8 @@ class Host:
         self.arities = arities
         """Method name → how many values the text unpacks its answer into."""
         self.files: set[str] = set()
-        self.called: frozenset[str] = frozenset()
-        """Names the texts call as methods."""
-        self.opened: frozenset[str] = frozenset()
-        """Names of attributes of which the texts read attributes."""
+        self.uses = Uses()
+        """What the texts do with names and attributes."""
         self.constants: dict[str, dict[str, Any]] = {}
         """Path of a stub → what was found under its attributes, where that never changes."""
         self.answers: dict[str, tuple[Callable[[], Any], bool]] = {}
@@ -61,6 +63,12 @@ class Host:
         """What the profile did not know, in this run."""
         self.classes: dict[type, None] = {}
         """Every class the texts have made."""
+        self.pure: frozenset[str] = frozenset()
+        """Names of functions that compute from their arguments and nothing else."""
+        self.standard: dict[tuple[str, str], Any] = {}
+        """What the texts were given of the standard library, by module and name."""
+        self.kept: list[tuple[str, Any]] = []
+        """What a class or function was made with while the texts were loaded, by a name for it."""
         self.own: Owned
         """What the texts own beside their scheduler objects, once they are loaded."""
         self.world: World | None = None
@@ -123,20 +131,27 @@ class Host:
             raise self.ran_on
         return True
 
+    def keep(self, name: str, value: Any) -> None:
+        """Something outlives the runs where `Owned` would not find it."""
+        if self.world is None:
+            self.kept.append((name, value))
+
     def new_rows(self) -> dict[Any, Any]:
         """What an empty dictionary display in the text makes."""
         return {} if self.row_lines is None else _NotingDict(self)
 
     # -- what the profile does not know --------------------------------------------------------
 
-    def unprofiled(self, attribute: str, row: str = "") -> NoReturn:
+    def unprofiled(self, attribute: str, row: str | None = None) -> NoReturn:
         """The text asked for something without a row: this path is undecided.
 
         Args:
-            row: the row that would settle it; empty: as it follows from the attribute's use.
+            row: the row that would settle it; empty: none would; None: as the attribute's use says.
         """
-        name = attribute.rpartition(".")[2]
-        row = row or settling_line(attribute, name in self.called, name in self.opened)
+        if row is None:
+            row = self.uses.row(attribute) if _PATH.fullmatch(attribute) else ""
+        if not row:
+            self.undecided(f"the profile does not know {attribute}")
         self._gap(Gap(attribute, *self.position(), row))
 
     def undecided(self, reason: str) -> NoReturn:

@@ -16,16 +16,20 @@ from typing import Any
 from proofs.source.computing import call
 from proofs.source.homes import SIBLINGS, is_at_home
 from proofs.source.host import Host
+from proofs.source.ofhost import OfAHost
 from proofs.source.rewrite import UNDECIDED
+from proofs.source.standard import PACKAGES, YOUNG, is_standard, standard
 from proofs.source.stubs import resolve
 from proofs.source.unknowns import UnknownMeta, unknown
 from proofs.source.vocabulary import LANGUAGE
 
 BOUND = "_bound__"
 PERHAPS_NOT = (
-    "an import under a condition, or whose failure may be caught: nobody knows if it succeeds"
+    "an import under a condition, or whose failure may be caught: nobody knows if it succeeds; put"
+    " it at the top of the file, in a `try` of its own if it may fail"
 )
-BELOW = "an import of what the profile does not know, in a function or a class"
+MISSING = "_missing__"
+"""What is called where an unknown name is imported in a function or a class."""
 _VARYING = frozenset({"free", "knob", "passed-on", "world"})
 """Kinds of rows that say something else in each run."""
 
@@ -81,11 +85,27 @@ class Imports:
         self._modules.append(_Module(PurePosixPath(file).stem, is_base, names))
 
     def knows(self, what: Wanted) -> bool:
-        """Whether a text or the profile says what that is."""
+        """Whether a text, the profile or the standard library says what that is."""
         text = self._text_of(what)
         if text is not None:
             return type(text[what.name]) is not UnknownMeta
-        return self._row_of(what) is not None
+        return self._row_of(what) is not None or _is_standard(what)
+
+    def missing(self, name: str) -> None:
+        """A name that nobody knows is imported where the failure may be caught."""
+        row = self.host.uses.import_row(name)
+        self.host.unprofiled(f"import {name} (in a function or a class)", row)
+
+    def is_certain(self, node: Import) -> bool:
+        """Whether whoever runs the text has all that a statement imports, in every release."""
+        return all(map(self._is_there, wanted(node)))
+
+    def _is_there(self, what: Wanted) -> bool:
+        path = self._row_of(what) or ""
+        row = self.host.row(path)
+        young = (what.module, what.name) in YOUNG or (row is not None and (row.since or row.until))
+        # A row that is added may just as well say what stands there if the import fails.
+        return self.knows(what) and not young and path not in self.host.profile.added
 
     def value(self, what: Wanted) -> Any:
         """What an import binds."""
@@ -104,7 +124,8 @@ class Imports:
     def _text_of(self, what: Wanted) -> Mapping[str, Any] | None:
         """The names of the text that defines it, if one of the texts does."""
         stem = what.module.rpartition(".")[2]
-        if not stem or (is_at_home(what.module, what.name) and not _is_sibling(what.module)):
+        at_home = is_at_home(what.module, what.name) or _is_standard(what)
+        if not stem or (at_home and not _is_sibling(what.module)):
             return None
         found = [m for m in self._modules if m.stem == stem and what.name in m.names]
         of_vllm = what.module.startswith("vllm.")
@@ -124,8 +145,15 @@ class Imports:
             return None  # that text is here, and does not define it
         return path if path in LANGUAGE or self.host.row(path) is not None else None
 
+    def _standard(self, what: Wanted) -> Any:
+        if is_standard(what.module, what.name):
+            return standard(self.host, what.module, what.name)
+        return Module(self, _module_of(what))
+
     def _from_profile(self, what: Wanted) -> Any:
         path = self._row_of(what)
+        if path is None and _is_standard(what):
+            return self._standard(what)
         if path is None:
             return unknown(self.host, what.name.rpartition(".")[2])
         row = self.host.row(path)
@@ -133,8 +161,43 @@ class Imports:
         return resolve(self.host, path) if made is None else made(self.host)
 
 
+def _is_standard(what: Wanted) -> bool:
+    """Whether it is a module of the standard library that is listed, or something in one."""
+    if is_standard(what.module, what.name):
+        return True
+    return _module_of(what) in PACKAGES
+
+
+def _module_of(what: Wanted) -> str:
+    return f"{what.module}.{what.name}" if what.module else what.name
+
+
 def _is_sibling(module: str) -> bool:
     return module.rpartition(".")[0] == SIBLINGS
+
+
+class Module(OfAHost):
+    """A module of the standard library: what is in it is what an import from it binds."""
+
+    __slots__ = ("imports__", "name__")
+
+    def __init__(self, imports: Imports, name: str) -> None:
+        super().__init__(imports.host)
+        object.__setattr__(self, "imports__", imports)
+        object.__setattr__(self, "name__", name)
+
+    @property
+    def called__(self) -> str:  # type: ignore[override]
+        """How a report calls it."""
+        return str(object.__getattribute__(self, "name__"))
+
+    def __getattr__(self, name: str) -> Any:
+        imports: Imports = object.__getattribute__(self, "imports__")
+        module: str = object.__getattribute__(self, "name__")
+        what = Wanted(module, name, name)
+        if imports.knows(what):
+            return imports.value(what)
+        return resolve(imports.host, f"import {module}.{name}")
 
 
 class Binding(ast.NodeTransformer):
@@ -197,12 +260,16 @@ class Binding(ast.NodeTransformer):
         if names and self._doubtful:
             made.append(_doubt(PERHAPS_NOT))
         elif self._is_below and not all(map(self._imports.knows, names)):
-            made.append(_doubt(BELOW))
+            made += [_missing(what) for what in names if not self._imports.knows(what)]
         for what in names:
             value = call(BOUND, ast.Constant(len(self._wanted)))
             self._wanted.append(what)
             made.append(ast.Assign([ast.Name(what.bound, ast.Store())], value))
         return [ast.copy_location(statement, node) for statement in made or [ast.Pass()]]
+
+
+def _missing(what: Wanted) -> ast.stmt:
+    return ast.Expr(call(MISSING, ast.Constant(what.name.rpartition(".")[2])))
 
 
 def _doubt(reason: str) -> ast.stmt:

@@ -15,9 +15,10 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from proofs.source import merging, reading, rewrite, storing
+from proofs.source import matching, merging, optional, reading, rewrite, storing
 from proofs.source.acting import acting_properties, may_compute_ahead
 from proofs.source.asking import Asking
+from proofs.source.caching import pure_functions
 from proofs.source.counting import Counting
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Gap, Rejected, SourceError, Unprofiled, said
@@ -25,12 +26,14 @@ from proofs.source.footprint import Own
 from proofs.source.freeset import has, perhaps, total
 from proofs.source.gate import parse, tree_of
 from proofs.source.host import RAN_ON, Host, RanOn
-from proofs.source.importing import BOUND, Binding, Imports, wanted
+from proofs.source.importing import BOUND, MISSING, Binding, Imports, wanted
+from proofs.source.making import Making
 from proofs.source.names import PLAIN_BUILTINS
 from proofs.source.owned import Owned
 from proofs.source.profile import Profile
 from proofs.source.reporting import HAS, PERHAPS, TOTAL, only_taken
 from proofs.source.saying import Saying
+from proofs.source.uses import Uses
 from proofs.symbolic import (
     Unsupported,
     refused,
@@ -84,27 +87,6 @@ class Loaded:
         return self.state.get(name) or reading.mentioned(self.trees, name)
 
 
-@dataclass
-class _Making:
-    """What the files that are loaded together share."""
-
-    builtins: dict[str, Any]
-    acting: frozenset[str] | None
-    """Properties that do more than compute: see `rewrite.rewrite`."""
-    sinks: frozenset[str]
-    """Attributes that feed nothing."""
-    imports: Imports
-    namespaces: list[dict[str, Any]] = field(default_factory=list)
-    classes: dict[type, None] = field(default_factory=dict)
-    """Every class a text has made."""
-
-    def build_class(self, body: Any, name: str, *bases: Any, **options: Any) -> Any:
-        """What a ``class`` statement calls."""
-        made = builtins.__build_class__(body, name, *bases, **options)
-        self.classes[made] = None
-        return made
-
-
 def load(
     texts: Iterable[Text], profile: Profile, base: Iterable[Text] = (), *, ahead: bool = True
 ) -> Loaded:
@@ -139,22 +121,22 @@ def _made(
     nodes = {file: list(ast.walk(tree)) for file, tree in trees.items()}
     host = Host(profile, reading.arities(chain.from_iterable(nodes.values())))
     host.files = set(trees)
-    host.called, host.opened = reading.uses(chain.from_iterable(nodes.values()))
     defined: dict[str, Any] = {}
     everything = list(chain.from_iterable(nodes.values()))
+    host.uses = Uses.of(everything)
     merges = ahead and may_compute_ahead(everything)
-    making = _Making(
+    host.pure = pure_functions(everything)
+    making = Making(
         _builtins(host),
         acting_properties(everything) if merges else None,
         only_taken(nodes.values(), host.profile.sinks),
         Imports(host),
     )
     host.classes = making.classes
-    making.builtins["__build_class__"] = making.build_class
+    making.builtins |= {"__build_class__": making.build_class, MISSING: making.imports.missing}
     for text, _ in read:
-        imports = [n for n in nodes[text.name] if isinstance(n, ast.Import | ast.ImportFrom)]
         try:
-            namespace = _executed(host, text, imports, making)
+            namespace = _executed(host, text, making)
             making.imports.loaded(text.name, text.name not in own and not text.helper, namespace)
             defined |= _defined(namespace, trees[text.name])
         except (SourceError, Unprofiled):
@@ -164,10 +146,11 @@ def _made(
             del trees[text.name], nodes[text.name]
     functions = (value for name, value in making.builtins.items() if "__" not in name)
     made_here = Own(frozenset(host.files), making.classes)
-    host.own = Owned(making.namespaces, made_here, functions)
+    host.own = Owned(making.namespaces, made_here, functions, host.kept)
     classes = {name: value for name, value in defined.items() if isinstance(value, type)}
     mentioned = reading.mentions(chain.from_iterable(nodes.values()))
     found = schedulers(classes, trees, own)
+    making.loaded(found.values())
     again = partial(_made, read, profile, own, False) if merges else None
     state = reading.state(nodes)
     return Loaded(host, classes, trees, found, mentioned, state, again)
@@ -182,7 +165,7 @@ def _gated(texts: Iterable[Text]) -> list[tuple[Text, ast.Module]]:
     passed = []
     for text in texts:
         try:
-            passed.append((text, parse(text.content, text.name)))
+            passed.append((text, matching.compared(parse(text.content, text.name))))
         except Rejected:
             if not text.helper:
                 raise
@@ -192,8 +175,7 @@ def _gated(texts: Iterable[Text]) -> list[tuple[Text, ast.Module]]:
 def _executed(
     host: Host,
     text: Text,
-    imports: Iterable[ast.Import | ast.ImportFrom],
-    making: _Making,
+    making: Making,
 ) -> dict[str, Any]:
     """The namespace of a text.
 
@@ -201,7 +183,9 @@ def _executed(
         SourceError, Unprofiled: as `load`.
     """
     # The gate has passed this text; the tree kept for reports must stay as it was read.
-    tree = tree_of(text.content, text.name)
+    tree = matching.compared(tree_of(text.content, text.name))
+    tree = optional.settled(tree, making.imports.is_certain)
+    imports = (n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom))
     names = [what for node in imports for what in wanted(node)]
     unseen = {what.bound for what in names if not making.imports.knows(what)}
     tree = rewrite.rewrite(tree, text.name, making.sinks, making.acting, host.profile.sets, unseen)

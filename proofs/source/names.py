@@ -34,10 +34,25 @@ FORBIDDEN_ATTRIBUTES = listed(
     """
     format format_map mro gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await cr_origin
     ag_frame ag_code ag_await f_back f_builtins f_code f_globals f_locals f_trace tb_frame
-    tb_next tb_lasti co_code co_consts func_globals func_code with_traceback system popen
+    tb_next tb_lasti tb_lineno co_code co_consts func_globals func_code with_traceback system popen
     """
 )
 """Attributes that lead from an object to frames, code, modules or the shell."""
+
+
+def is_forbidden(attribute: str) -> bool:
+    """Whether no text may read an attribute: it leads outside, or to the insides of a class.
+
+    What ``enum`` keeps in a class, and does with one, is called ``_so_``.
+    """
+    return is_inside(attribute) or attribute in FORBIDDEN_ATTRIBUTES
+
+
+def is_inside(attribute: str) -> bool:
+    """Whether an attribute is Python's own business, by its name."""
+    inside = attribute.startswith("_") and attribute.endswith("_") and attribute != "_"
+    return "__" in attribute or inside
+
 
 FORBIDDEN_MODULES = listed(
     """

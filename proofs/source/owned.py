@@ -7,12 +7,23 @@ It outlives a run.  So it is noted once, when the text has been loaded, put back
 from __future__ import annotations
 
 import types
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from proofs.source.footprint import PLAIN, Opaque, Own, cell_contents, contents, is_same, parts
+from proofs.source.footprint import (
+    PLAIN,
+    Opaque,
+    Own,
+    attributes_of,
+    cell_contents,
+    contents,
+    is_same,
+    parts,
+    slots_of,
+)
+from proofs.source.names import is_inside
 from proofs.source.sealed import SealedMeta
 
 
@@ -49,9 +60,16 @@ class _Holder:
                 type.__delattr__(value, name)
             for name, part in self.attributes.items():
                 type.__setattr__(value, name, part)
-        elif hasattr(value, "__dict__"):
+            return
+        if hasattr(value, "__dict__"):
+            slots = slots_of(type(value))
             vars(value).clear()
-            vars(value).update(self.attributes)
+            vars(value).update({n: v for n, v in self.attributes.items() if n not in slots})
+        for name, slot in slots_of(type(value)).items():
+            if name in self.attributes:
+                slot.__set__(value, self.attributes[name])
+            elif name in _attributes(value):
+                slot.__delete__(value)
 
 
 class Owned:
@@ -61,10 +79,15 @@ class Owned:
         namespaces: the globals of each file.
         own: which files and classes are the text's.
         given: functions the text is given; it may hang attributes on them.
+        kept: name and value of what classes and functions were made with.
     """
 
     def __init__(
-        self, namespaces: Iterable[Mapping[str, Any]], own: Own, given: Iterable[Any]
+        self,
+        namespaces: Iterable[Mapping[str, Any]],
+        own: Own,
+        given: Iterable[Any],
+        kept: Iterable[tuple[str, Any]] = (),
     ) -> None:
         self.own, self._classes = own, len(own.classes)
         self.opaque: dict[str, str] = {}
@@ -75,7 +98,7 @@ class Owned:
         self._attributes: list[dict[str, Any]] = []
         """Where those would be."""
         self._seen: set[int] = set()
-        for name, value in _roots(namespaces, own.classes):
+        for name, value in (*_roots(namespaces, own.classes), *kept):
             self._note(name, value)
         for function in given:
             if isinstance(function, types.FunctionType):
@@ -130,7 +153,7 @@ def _roots(
     """Every global and every attribute of a class, by name; what is in a class comes first."""
     for made in classes:
         for name, value in vars(made).items():
-            if "__" not in name or name == "__init__":
+            if not is_inside(name) or name == "__init__":
                 yield f"{made.__name__}.{name}", value
         yield made.__name__, made
     for namespace in namespaces:
@@ -157,7 +180,7 @@ def _elements(value: Any) -> list[Any]:
 def _attributes(value: Any) -> dict[str, Any]:
     if isinstance(value, type):
         return {name: part for name, part in vars(value).items() if "__" not in name}
-    return dict(vars(value)) if hasattr(value, "__dict__") else {}
+    return attributes_of(value)
 
 
 def _refill_cell(cell: types.CellType, old: list[Any]) -> None:
@@ -177,6 +200,11 @@ def _refill_deque(value: deque[Any], old: list[Any]) -> None:
     deque.extend(value, old)
 
 
+def _refill_ordered(value: OrderedDict[Any, Any], old: list[Any]) -> None:
+    OrderedDict.clear(value)
+    OrderedDict.update(value, zip(old[::2], old[1::2], strict=True))
+
+
 def _refill_dict(value: dict[Any, Any], old: list[Any]) -> None:
     if isinstance(value, defaultdict):
         value.default_factory, *old = old
@@ -188,6 +216,7 @@ _REFILLS: dict[type, Any] = {
     list: lambda value, old: list.__setitem__(value, slice(None), old),
     set: _refill_set,
     deque: _refill_deque,
+    OrderedDict: _refill_ordered,
     dict: _refill_dict,
     types.CellType: _refill_cell,
 }

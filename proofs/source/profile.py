@@ -29,6 +29,9 @@ KINDS = {
     "python": "ordinary Python or vLLM's own vocabulary, in vocabulary.py",
     "class": "a class of the engine; the value names objects that are no instances of it, or says"
     " `base`: a text may derive from it; all else about it is undecided",
+    "same": "a decorator that only observes: it returns what it decorates; with the value `made`,"
+    " its call makes such a decorator",
+    "scope": "a function whose call opens a scope for `with`, which does nothing and names nothing",
     "record": "a plain data record with the fields it is built with",
     "state": "state between two steps: the arbitrary value an inductive step starts from (STATES)",
 }
@@ -182,16 +185,3 @@ def parse(table: str) -> list[Row]:
             )
         rows.append(Row(*cells))
     return rows
-
-
-def settling_line(attribute: str, called: bool = False, opened: bool = False) -> str:
-    """The row a user would add for an unknown attribute.
-
-    Args:
-        called: the text calls it.
-        opened: the text reads attributes of it, for which it will need rows too.
-    """
-    kind, value = ("object", "") if opened else ("const", "None")
-    if called or attribute.endswith("()"):
-        attribute, kind, value = attribute.removesuffix("()") + "()", "call", "None"
-    return f"{attribute} | {kind} | {value} | | | why this choice is sound"

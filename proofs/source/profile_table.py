@@ -96,13 +96,7 @@ import remove_all                                   | python | | | | if the sibl
 import init_logger                                  | python | | | | says nothing
 import record_function_or_nullcontext               | python | | | | does nothing
 import time                                         | python | | | | the time of day is passed on, and nobody may look at it
-import itertools                                    | python | | | | chain
-import defaultdict                                  | python | | | |
-import deque                                        | python | | | |
 import cdiv                                         | python | | | | rounds up
-import contextlib                                   | python | | | | suppress
-import dataclass                                    | python | | | | on a class derived from a record
-import field                                        | python | | | | a default of such a class
 import TYPE_CHECKING                                | const  | False | | | nothing is type-checked at run time
 import Any                                          | class  | | | | annotations only
 import VllmConfig                                   | class  | | | | annotations only

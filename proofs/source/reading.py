@@ -21,17 +21,6 @@ def arities(nodes: Iterable[ast.AST]) -> dict[str, int]:
     }
 
 
-def uses(nodes: Iterable[ast.AST]) -> tuple[frozenset[str], frozenset[str]]:
-    """Names of attributes that are called somewhere, and of those whose attributes are read."""
-    called, opened = set(), set()
-    for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            called.add(node.func.attr)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
-            opened.add(node.value.attr)
-    return frozenset(called), frozenset(opened)
-
-
 def mentions(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """Every attribute name, and the parameters of every ``schedule``."""
     found: set[str] = set()

@@ -3,7 +3,7 @@
 The text is run as it stands but for the following, none of which changes what it computes:
 
 * annotations go: they name types of the engine, which is not installed (one that could do more
-  does not pass the gate);
+  does not pass the gate); what they make of the names of a class stays (``fieldkinds``);
 * ``__name__``, ``x.__name__``, ``x.__init__``, what a handler or a ``with ... as`` names, and names
   that are imported and unknown go through `asking`; a ``try`` outside functions is undecided;
 * every loop iteration, loop exit and call ticks a counter: nothing runs on, and a loop exit is a
@@ -32,14 +32,16 @@ from itertools import pairwise
 from typing import Any
 
 from proofs.source import counting, identity
-from proofs.source.acting import bound_by
+from proofs.source.acting import READ, Acting, bound_by
 from proofs.source.errors import Rejected
+from proofs.source.fieldkinds import Casts, Fields
+from proofs.source.fields import ANNOTATED, annotated
 from proofs.source.identity import INVERT, IS, IS_NOT
 from proofs.source.merger import Merger
 from proofs.source.names import INTERNALS, UNSTORABLE
 from proofs.symbolic import SymBool, SymInt, SymSeq, speech
 
-TICK, ROWS, READ = "_tick__", "_rows__", "_read__"
+TICK, ROWS = "_tick__", "_rows__"
 NAME_OF, MODULE, INIT = "_name_of__", "_module__", "_init__"
 MENTIONED, HANDLED, OPENED = "_mentioned__", "_handled__", "_opened__"
 UNDECIDED = "_undecided__"
@@ -71,34 +73,25 @@ def rewrite(
         Rejected: the text assigns an attribute that symbolic values use internally.
     """
     if acting is not None:
-        tree = Merger(sinks, sets).visit(_Acting(acting).visit(tree) if acting else tree)
+        tree = Merger(sinks, sets).visit(Acting(acting).visit(tree) if acting else tree)
     asks = not any(bound_by(node) == "isinstance" for node in ast.walk(tree))
-    changed: ast.Module = _Rewriter(file, unseen, asks).visit(tree)
+    changed: ast.Module = _Rewriter(tree, file, unseen, asks).visit(tree)
     return ast.fix_missing_locations(changed)
 
 
-class _Acting(ast.NodeTransformer):
-    """A property that acts is read by a call, for it is one."""
-
-    def __init__(self, names: Collection[str]) -> None:
-        self._names = names
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        if node.attr in self._names and isinstance(node.ctx, ast.Load):
-            return ast.copy_location(_call(READ, node.value, ast.Constant(node.attr)), node)
-        return node
-
-
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, file: str, unseen: Collection[str], asks: bool) -> None:
+    def __init__(self, tree: ast.Module, file: str, unseen: Collection[str], asks: bool) -> None:
         self.file, self._unseen, self._asks = file, unseen, asks
+        self._fields, self._casts = Fields(tree), Casts(tree)
         self._in_function = False
 
     # -- annotations ---------------------------------------------------------------------------
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is None:  # it makes a name local all the same
+            if not self._in_function and isinstance(node.target, ast.Name):
+                stored = ast.Assign([ast.Name(node.target.id, ast.Store())], ast.Constant(None))
+                return ast.copy_location(ast.If(ast.Constant(False), [stored], []), node)
             node.annotation = ast.copy_location(ast.Constant(None), node.annotation)
             return self.generic_visit(node)
         made = ast.Assign(targets=[node.target], value=node.value)
@@ -121,7 +114,10 @@ class _Rewriter(ast.NodeTransformer):
         outer, self._in_function = self._in_function, False
         node.decorator_list = [self._used(part) for part in node.decorator_list]
         node.bases = [self._used(part) for part in node.bases]
+        annotated = self._fields.of(node) if node.decorator_list or node.bases else None
         node.body = [s for part in node.body for s in _as_list(self.visit(part))]
+        if annotated is not None:
+            node.body.insert(0, ast.copy_location(annotated, node.body[0]))
         self._in_function = outer
         return node
 
@@ -134,9 +130,8 @@ class _Rewriter(ast.NodeTransformer):
     def visit_With(self, node: ast.With) -> ast.AST:
         self.generic_visit(node)
         for item in node.items:
-            if item.optional_vars is not None:
-                opened = _call(OPENED, item.context_expr)
-                item.context_expr = ast.copy_location(opened, item.context_expr)
+            opened = _call(OPENED, item.context_expr, ast.Constant(item.optional_vars is not None))
+            item.context_expr = ast.copy_location(opened, item.context_expr)
         return self._outside(node, "with")
 
     def _outside(self, node: ast.Try | ast.With, what: str) -> ast.AST:
@@ -210,6 +205,8 @@ class _Rewriter(ast.NodeTransformer):
         return counting.bounds(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        if self._casts.names_a_type(node):
+            node.args[0] = ast.copy_location(ast.Constant(None), node.args[0])
         node.func = self._used(node.func)
         asks = self._asks and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
         of = self._used if asks else self.visit
@@ -296,6 +293,7 @@ def read(value: object, name: str) -> object:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    ANNOTATED: annotated,
     READ: read,
     JOINED: speech.joined,
     JOINED_BY: speech.joined_by,

@@ -10,13 +10,15 @@ from __future__ import annotations
 import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
-from types import MethodType
+from enum import Enum
+from types import FunctionType, MethodType
 from typing import Any
 
 from proofs.source.counting import Counting
-from proofs.source.footprint import contents
+from proofs.source.footprint import attributes_of, contents
 from proofs.source.fresh import Fresh
 from proofs.source.host import Host, is_plain_dict
+from proofs.source.ofhost import OfAHost
 from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled, speech
 
 LEVELS = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
@@ -29,6 +31,7 @@ _SYMBOLIC = (SymInt, SymBool, SymSeq, Veiled)
 _LISTS = (list, tuple, set, frozenset, deque, Fresh)
 _MOST = 10_000
 _INSIDE: dict[type, Callable[[Any], Iterable[Any]]] = {
+    Enum: lambda member: [member._value_],
     BaseException: lambda error: BaseException.args.__get__(error),  # type: ignore[attr-defined]
     MethodType: lambda method: [method.__self__],
     slice: lambda part: [part.start, part.stop, part.step],
@@ -72,12 +75,19 @@ class Saying:
     def _told(self, given: Iterable[Any], whom: str) -> None:
         """Nothing of the text's own may be asked what it says."""
         for part in _parts(given):
+            if type(part).__module__ == "itertools":
+                self.host.undecided(f"{whom} is given an iterator, and may ask what is in it")
             if type(part) in self.host.classes and self._own_method(type(part), _ANSWERS):
                 name = type(part).__name__
                 self.host.undecided(f"{whom} is given a {name} of the text, and may ask it or not")
 
     def _own_method(self, kind: type, names: Iterable[str]) -> bool:
-        return any(n in vars(k) for k in kind.__mro__ if k in self.host.classes for n in names)
+        """Whether a class has one of these methods from the text, and not from Python."""
+        found = (vars(k).get(n) for k in kind.__mro__ if k in self.host.classes for n in names)
+        return any(method is not None and not self._is_pythons(method) for method in found)
+
+    def _is_pythons(self, method: Any) -> bool:
+        return type(method) is FunctionType and method.__code__.co_filename not in self.host.files
 
     # -- texts -------------------------------------------------------------------------------------
 
@@ -115,7 +125,30 @@ class Saying:
         if kind in _ATOMS or kind in _LISTS or kind is defaultdict or is_plain_dict(value):
             return True
         names = ("__repr__", "__str__") if by_str else ("__repr__",)
-        return kind in _SYMBOLIC or (kind in self.host.classes and self._own_method(kind, names))
+        if kind in _SYMBOLIC:
+            return True
+        return any(n in vars(k) for k in kind.__mro__ if k in self.host.classes for n in names)
+
+
+class Logger(OfAHost):
+    """It says nothing, and whether it would is not to be known."""
+
+    __slots__ = ()
+    called__ = "logger"
+
+    def __getattr__(self, name: str) -> Any:
+        return Saying(self.host__).log(name)
+
+
+class PlainLogger(Logger):
+    """One of ``logging``'s own, which lacks what vLLM's has besides."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ONCE:
+            self.host__.undecided(f"logger.{name}: a logger of Python's has no such method")
+        return super().__getattr__(name)
 
 
 def _parts(given: Iterable[Any]) -> Iterable[Any]:
@@ -129,6 +162,8 @@ def _parts(given: Iterable[Any]) -> Iterable[Any]:
         seen.add(id(part))
         yield part
         open_ += contents(part) or ()
+        if hasattr(type(part), "__dataclass_fields__"):
+            open_ += attributes_of(part).values()
         for kind, inside in _INSIDE.items():
             if issubclass(type(part), kind):
                 open_ += inside(part)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SealedMeta(type):
     """Classes handed to the text cannot be changed by it."""
@@ -11,6 +13,21 @@ class SealedMeta(type):
 
     def __delattr__(cls, name: str) -> None:
         raise AttributeError(f"cannot delete attribute {name!r} of {cls.__name__}")
+
+
+class NullContext(metaclass=SealedMeta):
+    """``contextlib.nullcontext``."""
+
+    __slots__ = ("__opens",)
+
+    def __init__(self, enter_result: Any = None) -> None:
+        self.__opens = enter_result
+
+    def __enter__(self) -> Any:
+        return self.__opens
+
+    def __exit__(self, *error: object) -> None:
+        return None
 
 
 def path_of(value: object) -> str:

@@ -101,7 +101,7 @@ def _combined(symbol: str, old: Any, more: Any) -> Any:
 def _stored(condition: SymBool, holder: Any, name: str, new: Callable[[Any], Any]) -> bool:
     """Merge the attribute's old value with the new one; false if that cannot be done."""
     # Only a plain attribute of an instance: a property might act.
-    if any(name in vars(kind) for kind in type(holder).__mro__):
+    if any(name in vars(kind) for kind in type(holder).__mro__) or _is_frozen(holder):
         return False
     try:
         old = vars(holder)[name]
@@ -115,6 +115,13 @@ def _stored(condition: SymBool, holder: Any, name: str, new: Callable[[Any], Any
         return False
     setattr(holder, name, merged)
     return True
+
+
+def _is_frozen(holder: Any) -> bool:
+    """Whether a dataclass of the text refuses to be changed."""
+    return getattr(type(holder), "__dataclass_params__", None) is not None and bool(
+        type(holder).__dataclass_params__.frozen
+    )
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

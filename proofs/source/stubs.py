@@ -8,7 +8,7 @@ from typing import Any
 
 from proofs.source.host import Host, Overhear
 from proofs.source.profile import Row
-from proofs.source.sealed import SealedMeta, path_of
+from proofs.source.sealed import NullContext, SealedMeta, path_of
 from proofs.source.unknowns import engine_class
 from proofs.symbolic import Veiled
 from proofs.symbolic.telling import told
@@ -35,11 +35,12 @@ class Stub(metaclass=SealedMeta):
 
     def __setattr__(self, name: str, value: object) -> None:
         host: Host = object.__getattribute__(self, "_Stub__host")
-        host.unprofiled(f"{object.__getattribute__(self, '_Stub__path')}.{name} (assigned)")
+        path = f"{object.__getattribute__(self, '_Stub__path')}.{name}"
+        host.undecided(f"{path} is assigned, which is the engine's: keep it in the scheduler")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         host: Host = object.__getattribute__(self, "_Stub__host")
-        host.unprofiled(f"{object.__getattribute__(self, '_Stub__path')}()")
+        host.undecided(f"{path_of(self)} is called, and its row says that it is an object")
 
     def __instancecheck__(self, instance: object) -> bool:
         host: Host = object.__getattribute__(self, "_Stub__host")
@@ -116,7 +117,7 @@ class RecordMaker(Stub):
         host: Host = object.__getattribute__(self, "_Stub__host")
         name: str = object.__getattribute__(self, "_Stub__path")
         if args:
-            host.unprofiled(f"{name}() with positional arguments")
+            host.undecided(f"{name}() with positional arguments: give them by name")
         return Record(host, name, kwargs)
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
@@ -189,12 +190,18 @@ def _answered(row: Row, answer: Callable[[], Any]) -> Any:
     return (lambda *args, **kwargs: answer()) if row.attribute.endswith("()") else answer()
 
 
+def _same(host: Host, row: Row) -> Any:
+    if row.value:
+        return lambda *args, **kwargs: lambda given: given
+    return lambda given: given
+
+
 def _make(host: Host, row: Row) -> Any:
     return Maker.of(host, row.attribute.removeprefix("import ").removesuffix("()"), row.value)
 
 
 def _state(host: Host, row: Row) -> Any:
-    host.unprofiled(row.attribute)
+    host.undecided(f"{row.attribute} is read, of which a row of kind {row.kind} says nothing")
 
 
 _KINDS: dict[str, Callable[[Host, Row], Any]] = {
@@ -207,6 +214,8 @@ _KINDS: dict[str, Callable[[Host, Row], Any]] = {
     ),
     "call": _call,
     "make": _make,
+    "same": _same,
+    "scope": lambda host, row: lambda *args, **kwargs: NullContext(),
     "world": lambda host, row: host.here.answer(row.attribute.removesuffix("()")),
     "python": _state,
     "class": engine_class,

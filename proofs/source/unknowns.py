@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from proofs.source.host import Host
 from proofs.source.profile import Row
 from proofs.source.sealed import SealedMeta, path_of
+from proofs.source.uses import CALLED, OPENED
 
 
 class ClassMeta(SealedMeta):
@@ -31,16 +32,16 @@ class ClassMeta(SealedMeta):
     def __getattr__(cls, name: str) -> Any:
         if not cls.__is_ours() or name.startswith("_ClassMeta__"):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
-        return cls.__host.unprofiled(*row_of(cls, f".{name}"))
+        return cls.__host.unprofiled(*row_of(cls.__host, cls, f".{name}"))
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls.__is_ours():
-            cls.__host.unprofiled(*row_of(cls, "()"))
+            cls.__host.unprofiled(*row_of(cls.__host, cls, "()"))
         return super().__call__(*args, **kwargs)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         if cls.__is_ours() and not type.__subclasscheck__(cls, subclass):
-            cls.__host.unprofiled(*row_of(cls, " (issubclass)"))
+            cls.__host.unprofiled(*row_of(cls.__host, cls, " (issubclass)"))
         return type.__subclasscheck__(cls, subclass)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -51,7 +52,7 @@ class ClassMeta(SealedMeta):
         if cls.__real is not object or _named(instance) in cls.__row.value.split():
             return False
         host: Host = cls.__host
-        return host.unprofiled(*row_of(cls, " (isinstance)", instance))
+        return host.unprofiled(*row_of(host, cls, " (isinstance)", instance))
 
 
 def _named(instance: object) -> str:
@@ -111,27 +112,48 @@ class UnknownMeta(SealedMeta):
         return id(cls)
 
 
-_SETTLED_BY = {"()": "call | None", " (isinstance)": "class |"}
-"""How an imported name is used → kind and value of a row that suits it."""
+_SHAPES = {"()": CALLED, "[...]": "", " (iterated)": "()", " (membership)": "()", " (length)": "()"}
+"""How an imported name is used → the shape a row has to say; empty: as it is used elsewhere."""
 
 
-def row_of(what: Any, use: str, instance: object = None) -> tuple[str, str]:
-    """How a use of an imported name is called, and the row that settles it.
+def row_of(host: Host, what: Any, use: str, instance: object = None) -> tuple[str, str]:
+    """How a use of an imported name is called, and the row that settles it; empty: none does.
 
     Args:
         instance: of what it is asked whether it is one.
     """
     name = type.__getattribute__(what, "__name__") if isinstance(what, type) else path_of(what)
-    kind = "object |" if use.startswith(".") else _SETTLED_BY.get(use, "const | None")
+    base = _base_of(what)
+    if base is not None:
+        name = type.__getattribute__(base, "__name__")
+        return (
+            f"import {name} (what a class inherits of it)",
+            f"import {name} | class | {BASE} {_END}",
+        )
     if use == " (isinstance)":
-        kind = f"{kind} {_named(instance)}".rstrip()
-    row = f"import {name} | {kind} | | | why this choice is sound"
+        row = f"import {name} | class | {_named(instance)} {_END}"
+    elif use == " (issubclass)":
+        row = ""
+    else:
+        shape = OPENED if use.startswith(".") else _SHAPES.get(use, "")
+        row = host.uses.import_row(name, shape)
     return f"import {name}" if use == "()" else f"import {name}{use}", row
+
+
+_END = "| | | why this choice is sound"
+
+
+def _base_of(what: Any) -> type | None:
+    """The unknown class that a class of a text derives from."""
+    if type(what) is not UnknownMeta or "_Unknown__host" in type.__getattribute__(what, "__dict__"):
+        return None
+    bases: tuple[type, ...] = type.__getattribute__(what, "__mro__")
+    return next(b for b in bases if "_Unknown__host" in type.__getattribute__(b, "__dict__"))
 
 
 def _unknown(cls: type, use: str, instance: object = None) -> NoReturn:
     host: Host = type.__getattribute__(cls, "_Unknown__host")
-    host.unprofiled(*row_of(cls, use, instance))
+    host.unprofiled(*row_of(host, cls, use, instance))
 
 
 def unknown(host: Host, name: str) -> type:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proofs.source.errors import clean
-from proofs.source.footprint import contents
+from proofs.source.footprint import attributes_of, contents
 from proofs.source.freeset import FreeSet, Uncertain
 from proofs.source.fresh import Fresh
 from proofs.source.history import History
@@ -96,7 +96,9 @@ class Reader:
         return Unread(kind.__name__)
 
     def _fields(self, value: Any) -> dict[str, Any]:
-        return {name: self.read(held) for name, held in vars(value).items() if "__" not in name}
+        return {
+            name: self.read(held) for name, held in attributes_of(value).items() if "__" not in name
+        }
 
     def element(self, sequence: SymSeq) -> Any:
         """What a sequence holds throughout."""

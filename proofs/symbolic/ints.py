@@ -97,7 +97,7 @@ class SymInt:
 
     def __sym_max__(self, other: Any) -> Any:
         """``max(self, other)`` without forking."""
-        return -self.pool.minimum(-self, -other)
+        return self.pool.maximum(self, other)
 
     # -- comparisons -----------------------------------------------------------------
 

@@ -99,6 +99,10 @@ class Pool:
             return self.apply(operator, left, int(right))
         if type(right) is SymBool:
             return self.apply(operator, left, right.as_int())
+        if issubclass(type(right), int):  # of a class of its own: it counts as the number it is
+            if type(right).__lt__ is not int.__lt__:
+                self.refuse(f"{left.shown()} {operator} a number that compares by itself")
+            return self.apply(operator, left, int.__int__(right))
         if operator == "*" and isinstance(right, (list, tuple)):
             return SymSeq.repeat(right, left)
         if isinstance(right, Veiled):
@@ -239,7 +243,9 @@ class Pool:
         return derived.minimum(self, left, right)
 
     def maximum(self, left: Any, right: Any) -> Any:
-        """``max(left, right)``."""
+        """``max(left, right)``; operands that are not integers are compared honestly."""
+        if derived.number(left) is None or derived.number(right) is None:
+            return right if right > left else left
         return -derived.minimum(self, -left, -right)
 
     def conditional(self, condition: Formula, then: Any, other: Any) -> Any:

@@ -24,6 +24,8 @@ CHEAP = ["check", "--policy", "55126", "--only", "no-reachable-assert", "--jobs"
         (["check", "--jobs", "0"], "--jobs 0 is not a positive number"),
         (["check", "--format", "yaml"], "invalid choice: 'yaml'"),
         (["explain", "nothing-like-it"], "unknown id"),
+        (["explain", "nonsense"], "unknown id 'nonsense'; legal: "),
+        (["explain", "progres"], "unknown id 'progres'; did you mean progress?"),
         (["frobnicate"], "unknown command 'frobnicate'"),
         (["chekc"], "did you mean check?"),
         ([], "required: COMMAND"),

@@ -35,7 +35,10 @@ AT_THE_GATE: dict[str, dict[str, str]] = {
     "formats with a mapping": {"schedule": "'{x}'.format_map(self.requests)"},
     "walks frames of a generator": {"schedule": "(x for x in ()).gi_frame.f_back"},
     "defines a coroutine": {"methods": "    async def x(self):\n        pass"},
-    "yields": {"methods": "    def x(self):\n        yield 1"},
+    "yields where what ends it runs at any time": {
+        "methods": "    def x(self):\n        try:\n            yield 1\n"
+        "        finally:\n            self.running = []"
+    },
     "catches everything": {
         "methods": "    def x(self):\n        try:\n            pass\n"
         "        except:\n            pass"
@@ -60,6 +63,33 @@ AT_THE_GATE: dict[str, dict[str, str]] = {
     "contains a null byte": {"init": "x = '\0'"},
     "does not parse": {"init": "x = = 1"},
     "takes a symbolic value apart": {"schedule": "self.max_model_len.pool = 1"},
+    "lists what is no name": {"imports": "__all__ = ['__class__']"},
+    "makes a slot of its class": {"imports": "class C:\n    __slots__ = ('__class__',)"},
+    "computes its slots": {"imports": "N = ['a']\nclass C:\n    __slots__ = N"},
+    "makes an enumeration of a module": {
+        "imports": "from enum import Enum\nclass M(Enum):\n    A = 1",
+        "schedule": "M._convert_('X', 'os', len)",
+    },
+    "takes an enumeration apart": {
+        "imports": "from enum import Enum\nclass M(Enum):\n    A = 1",
+        "schedule": "M._value2member_map_.clear()",
+    },
+    "asks an enumeration by name": {"schedule": "getattr(self, '_member_map_')"},
+    "matches keys": {
+        "methods": "    def x(self):\n        match self.requests:\n            case {'a': 1}:\n"
+        "                pass"
+    },
+    "matches a dunder": {
+        "methods": "    def x(self):\n        match self:\n            case __x:\n"
+        "                pass"
+    },
+    "waits in a with": {
+        "methods": "    def x(self):\n        with self:\n            yield 1",
+    },
+    "closes with every exception": {
+        "methods": "    def __exit__(self, *a):\n        try:\n            pass\n"
+        "        except:\n            pass"
+    },
     "matches attributes": {
         "methods": "    def x(self):\n        match self:\n            case list():\n"
         "                pass"

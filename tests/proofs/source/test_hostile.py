@@ -10,8 +10,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from borrowed import BORROWED
 from hostile import AT_RUN_TIME, AT_THE_GATE, SPEAKING, WITHOUT_EFFECT, WITHOUT_END
 from mini import text, texts
+from ordinary import placed
 
 from proofs.cli import main
 from proofs.source.check import check_source
@@ -83,6 +85,16 @@ def test_nothing_is_proved_by_cheating(name: str) -> None:
         assert "does not load" in str(error)
         return
     assert not any(finding.verdict == PROVED for finding in report.findings), report
+
+
+@pytest.mark.parametrize("name", BORROWED)
+def test_nothing_is_proved_by_what_is_lent(name: str) -> None:
+    try:
+        report = check_source(texts(**placed(BORROWED[name])), name, modes=[SYNC])
+    except SourceError as error:
+        assert "does not load" in str(error)
+        return
+    assert not any(finding.verdict in (PROVED, VIOLATED) for finding in report.findings), report
 
 
 @pytest.mark.parametrize("raised", ["raise E()", "assert rows < 3, E()", "raise ValueError(E())"])

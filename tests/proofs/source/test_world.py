@@ -76,7 +76,6 @@ UNKNOWN: dict[str, dict[str, str]] = {
         "try:\n    self.requests[17]\nexcept VllmConfig:\n    rows = -rows\n"
         "except KeyError:\n    pass",
     ),
-    "an enumeration": _planted("from enum import Enum\nclass C(Enum):\n    X = 0\n", "C.X == 0"),
     "two equal records": _planted("", "SchedulerOutput(a=1) == SchedulerOutput(a=1)"),
     # what nobody knows
     "an unknown name is None": _planted(FLAG, "FLAG is None"),
@@ -145,9 +144,33 @@ UNKNOWN: dict[str, dict[str, str]] = {
         'try:\n    X = ord("a")\nexcept Exception:\n    X = 0\n', "X"
     ),
     # classes that others complete
-    "a dataclass": _planted(
-        "from dataclasses import dataclass\n@dataclass\nclass C:\n    x: int = 0\n", "C().x"
+    "a field that may be none": _planted(
+        "from dataclasses import dataclass, InitVar\n@dataclass\n"
+        "class C:\n    x: InitVar[int] = 0\n",
+        "C().x",
     ),
+    "a variable of the class by another name": _planted(
+        "import typing\nfrom dataclasses import dataclass\nV = typing.ClassVar\n@dataclass\n"
+        "class C:\n    n: V = 0\n    x: int = 5\n",
+        "C(3).x != 3",
+    ),
+    "an optional import": _planted(
+        "try:\n    from vllm.fork import FLAG\nexcept ImportError:\n    FLAG = False\n", "FLAG"
+    ),
+    "what the policy's names derive from": _planted(
+        "from enum import Enum\n", "isinstance(self.policy, Enum)"
+    ),
+    "what only some Pythons have": _planted(
+        "try:\n    from enum import StrEnum\nexcept ImportError:\n    StrEnum = None\n", "StrEnum"
+    ),
+    "a partial in a class": _planted(
+        "from functools import partial\nclass C:\n    f = partial(int, 3)\n", "C().f() != 3"
+    ),
+    "a number that compares by itself": _planted(
+        "class N(int):\n    def __lt__(self, other):\n        return True\n", "rows > N(3)"
+    ),
+    "modules that may be one": _planted("import math\nimport operator\n", "math == operator"),
+    "a name of typing": _planted("from typing import Optional\n", "isinstance(1, Optional[int])"),
     "a record that acts": _planted(
         NOTES + "from dataclasses import dataclass\n@dataclass\nclass C(SchedulerOutput):\n"
         "    x: int = 0\n    def __post_init__(self):\n        NOTES.append(1)\nC()\n",
@@ -233,6 +256,24 @@ AS_PYTHON: dict[str, tuple[str, dict[str, str]]] = {
         _planted(
             NOTES + "def note(f):\n    NOTES.append(1)\n    return f\n@note\ndef f():\n    pass\n",
             "NOTES",
+        ),
+    ),
+    "an optional import nobody uses": (
+        PROVED,
+        _planted(
+            "try:\n    import fork\nexcept ImportError:\n    fork = None\nX = 1\n", "X is None"
+        ),
+    ),
+    "a status is a number": (
+        PROVED,
+        _planted("from enum import IntEnum\n", "not isinstance(request.status, IntEnum)"),
+    ),
+    "a variable of the class is no field": (
+        PROVED,
+        _planted(
+            "from typing import ClassVar as V\nfrom dataclasses import dataclass\n@dataclass\n"
+            "class C:\n    n: V[int] = 0\n    x: int = 5\n",
+            "C(3).x != 3 or C.n",
         ),
     ),
     "a field has its own default": (
