@@ -14,12 +14,12 @@ from proofs.report.trace_text import table
 from proofs.source.check import check_source
 from proofs.source.errors import SourceError
 from proofs.source.fetch import fetch_release
-from proofs.source.induct import check_mode
 from proofs.source.loader import load
 from proofs.source.profile import profile_for
-from proofs.source.scenarios import two_steps
-from proofs.source.shapes import Task as SourceTask
-from proofs.source.state import Features
+from proofs.source.proving.induct import check_mode
+from proofs.source.runs.scenarios import two_steps
+from proofs.source.runs.shapes import Task as SourceTask
+from proofs.source.runs.state import Features
 from proofs.symbolic import Limits
 from proofs.verdict import Statistics
 from spec.invariants import IDS

@@ -18,7 +18,7 @@ from proofs.conform.lockstep import Seen
 from proofs.conform.observed import Observed, Step
 from proofs.conform.retold import NotExpressed, calls_of, starts_empty
 from proofs.replay import RAISED
-from proofs.source.raised import FLIPPED, compared
+from proofs.source.proving.raised import FLIPPED, compared
 from proofs.trace import RequestLine, Trace, Violation
 from spec.config import KNOBS, Config
 

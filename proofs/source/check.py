@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from time import perf_counter
 
-from proofs.source.bookings import MOST_SAMPLED
 from proofs.source.entries import USUAL
 from proofs.source.errors import Rejected, Unprofiled
-from proofs.source.induct import check_mode
 from proofs.source.loader import Text, load
 from proofs.source.profile import profile_for
-from proofs.source.reach import with_executions
-from proofs.source.scenarios import one_step, whole_loop
+from proofs.source.proving.induct import check_mode
+from proofs.source.proving.reach import with_executions
+from proofs.source.runs.bookings import MOST_SAMPLED
+from proofs.source.runs.scenarios import one_step, whole_loop
 from proofs.source.verdicts import Finding, SourceReport, undecided
 from proofs.symbolic import Limits
 from proofs.verdict import ASYNC, MODES, Statistics

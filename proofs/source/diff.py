@@ -13,23 +13,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from proofs.source.classes import Comparison, classify, note, possible
-from proofs.source.concrete import NotReplayed
+from proofs.source.compare.classes import Comparison, classify, note, possible
+from proofs.source.compare.effects import Calls, differing
+from proofs.source.compare.examples import beside, example
+from proofs.source.compare.sides import Side, counted_differently, look, scheduled_differently
+from proofs.source.compare.values import unread
+from proofs.source.compare.words import POPULATIONS, Subject
 from proofs.source.differences import CHANGED, DiffReport, Same, in_order
-from proofs.source.effects import Calls, differing
 from proofs.source.errors import Rejected, SourceError, Unprofiled, named
-from proofs.source.examples import beside, example
-from proofs.source.harness import Harness
-from proofs.source.host import RAN_ON, RanOn, bounded
-from proofs.source.induct import NOT_THE_SAME
 from proofs.source.loader import Loaded, Text, load
-from proofs.source.places import WAITING_QUEUES
+from proofs.source.objects.host import RAN_ON, RanOn, bounded
 from proofs.source.profile import profile_for
-from proofs.source.scenarios import shapes
-from proofs.source.shapes import Shape
-from proofs.source.sides import Side, counted_differently, look, scheduled_differently
-from proofs.source.values import unread
-from proofs.source.words import POPULATIONS, Subject
+from proofs.source.proving.concrete import NotReplayed
+from proofs.source.proving.induct import NOT_THE_SAME
+from proofs.source.runs.harness import Harness
+from proofs.source.runs.places import WAITING_QUEUES
+from proofs.source.runs.scenarios import shapes
+from proofs.source.runs.shapes import Shape
 from proofs.symbolic import Exploration, Ground, Limits, NondeterminismError, Path
 from proofs.verdict import ASYNC, MODES, PROVED, UNDECIDED, Statistics
 from spec.logic import all_of, any_of, not_

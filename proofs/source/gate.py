@@ -23,10 +23,10 @@ import tokenize
 import warnings
 from collections.abc import Collection, Iterator
 
-from proofs.source import matching
-from proofs.source.annotations import refusals as of_annotations
 from proofs.source.errors import Rejected
 from proofs.source.names import FORBIDDEN_MODULES, FORBIDDEN_NAMES, UNREAD, is_forbidden
+from proofs.source.syntax import matching
+from proofs.source.syntax.annotations import refusals as of_annotations
 
 MAX_BYTES = 2_000_000
 MAX_NODES = 400_000

@@ -15,24 +15,25 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from proofs.source import matching, merging, optional, reading, rewrite, storing
-from proofs.source.acting import acting_properties, may_compute_ahead
-from proofs.source.asking import Asking
-from proofs.source.caching import pure_functions
-from proofs.source.counting import Counting
 from proofs.source.entries import needs_base, schedulers
 from proofs.source.errors import Gap, Rejected, SourceError, Unprofiled, said
-from proofs.source.footprint import Own
-from proofs.source.freeset import has, perhaps, total
 from proofs.source.gate import parse, tree_of
-from proofs.source.host import RAN_ON, Host, RanOn
-from proofs.source.importing import BOUND, MISSING, Binding, Imports, wanted
-from proofs.source.making import Making
+from proofs.source.library.asking import Asking
+from proofs.source.library.caching import pure_functions
+from proofs.source.library.importing import BOUND, MISSING, Binding, Imports, wanted
+from proofs.source.library.making import Making
+from proofs.source.library.saying import Saying
 from proofs.source.names import PLAIN_BUILTINS
-from proofs.source.owned import Owned
+from proofs.source.objects import merging, storing
+from proofs.source.objects.counting import Counting
+from proofs.source.objects.footprint import Own
+from proofs.source.objects.freeset import has, perhaps, total
+from proofs.source.objects.host import RAN_ON, Host, RanOn
+from proofs.source.objects.owned import Owned
 from proofs.source.profile import Profile
-from proofs.source.reporting import HAS, PERHAPS, TOTAL, only_taken
-from proofs.source.saying import Saying
+from proofs.source.syntax import matching, optional, reading, rewrite
+from proofs.source.syntax.acting import acting_properties, may_compute_ahead
+from proofs.source.syntax.reporting import HAS, PERHAPS, TOTAL, only_taken
 from proofs.source.uses import Uses
 from proofs.symbolic import (
     Unsupported,

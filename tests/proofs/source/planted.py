@@ -13,10 +13,10 @@ import pytest
 
 from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.fetch import fetch_release
-from proofs.source.induct import check_mode
 from proofs.source.loader import Text, load
 from proofs.source.profile import profile_for
-from proofs.source.scenarios import whole_loop
+from proofs.source.proving.induct import check_mode
+from proofs.source.runs.scenarios import whole_loop
 from proofs.source.verdicts import Finding
 from proofs.symbolic import Limits
 from proofs.verdict import ASYNC, SYNC

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from proofs.source import identity, merging, storing
-from proofs.source.counting import Counting
-from proofs.source.host import Host
+from proofs.source.objects import identity, merging, storing
+from proofs.source.objects.counting import Counting
+from proofs.source.objects.host import Host
 from proofs.source.profile import Profile
-from proofs.source.rewrite import READ, TICK, read, rewrite
+from proofs.source.syntax.rewrite import READ, TICK, read, rewrite
 from proofs.symbolic import Path, evaluate, sym_len
 
 GIVEN = {"len": sym_len, TICK: lambda: True, READ: read}

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from played import in_function, scope_of
 
-from proofs.source.acting import acting_properties, may_compute_ahead
+from proofs.source.syntax.acting import acting_properties, may_compute_ahead
 from proofs.symbolic import Exploration, evaluate
 
 CLASSES = """

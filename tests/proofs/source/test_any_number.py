@@ -12,14 +12,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mini import GOOD_PAD, OVERFLOWING_PAD, text, texts
 
 from proofs.source.check import check_source
-from proofs.source.deciding import STEP
-from proofs.source.harness import Harness
-from proofs.source.induct import check_mode
 from proofs.source.loader import Text, load
 from proofs.source.profile import profile_for
-from proofs.source.scenarios import one_step
-from proofs.source.shapes import Shape
-from proofs.source.state import Features
+from proofs.source.proving.induct import check_mode
+from proofs.source.runs.deciding import STEP
+from proofs.source.runs.harness import Harness
+from proofs.source.runs.scenarios import one_step
+from proofs.source.runs.shapes import Shape
+from proofs.source.runs.state import Features
 from proofs.symbolic import Limits
 from proofs.verdict import SYNC, VIOLATED
 

@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from played import in_function, scope_of, takes
 
 from proofs.source.errors import Rejected
-from proofs.source.host import Host
 from proofs.source.loader import _builtins
+from proofs.source.objects.host import Host
 from proofs.source.profile import profile_for
 from proofs.symbolic import Exploration, evaluate
 

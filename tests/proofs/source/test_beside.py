@@ -19,7 +19,7 @@ from planted import HELD_BACK, LOADING, ONE, STEP, VERSION, Plant, release
 from proofs.source import diff
 from proofs.source.differences import DiffReport
 from proofs.source.loader import Text
-from proofs.source.scenarios import shapes
+from proofs.source.runs.scenarios import shapes
 from proofs.verdict import ASYNC, SYNC
 
 BEHIND = ("crowd, behind a victim",)

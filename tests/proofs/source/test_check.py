@@ -13,10 +13,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import GOOD_PAD, OVERFLOWING_PAD, line_of, text, texts
 
-from proofs.source import induct, merging
 from proofs.source.check import check_source
 from proofs.source.errors import SourceError
 from proofs.source.loader import Text
+from proofs.source.objects import merging
+from proofs.source.proving import induct
 from proofs.source.verdicts import SourceReport
 from proofs.symbolic import Limits
 from proofs.verdict import ASYNC, PROVED, SYNC, UNDECIDED, VIOLATED

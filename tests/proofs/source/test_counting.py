@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mini import texts
 
 from proofs.source.check import check_source
-from proofs.source.counting import MOST
+from proofs.source.objects.counting import MOST
 from proofs.source.verdicts import SourceReport
 from proofs.verdict import PROVED, SYNC, UNDECIDED, VIOLATED
 

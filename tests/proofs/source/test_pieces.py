@@ -17,15 +17,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import text
 
-from proofs.source import fetch, merging, releases, vocabulary, world
-from proofs.source.computing import only_computes
+from proofs.source import fetch, releases
 from proofs.source.errors import SourceError
-from proofs.source.goals import flight_goals
 from proofs.source.inputs import read_source
-from proofs.source.merger import Merger
+from proofs.source.library import vocabulary
+from proofs.source.objects import merging, world
 from proofs.source.profile import Row, parse, profile_for
 from proofs.source.profile_table import TABLE
 from proofs.source.releases import Matrix, check_release, releases_matrix
+from proofs.source.runs.goals import flight_goals
+from proofs.source.syntax.computing import only_computes
+from proofs.source.syntax.merger import Merger
 from proofs.source.verdicts import SourceReport
 from proofs.symbolic import Exploration, evaluate
 from proofs.verdict import Statistics

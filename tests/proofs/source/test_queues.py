@@ -13,14 +13,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mini import text, texts
 from planted import LEAST_URGENT, VICTIM, findings
 
-from proofs.source.arrangements import pair
-from proofs.source.deciding import STEP as DECIDED
-from proofs.source.harness import Harness
-from proofs.source.induct import check_mode
 from proofs.source.loader import Text, load
 from proofs.source.profile import profile_for
-from proofs.source.shapes import Shape
-from proofs.source.state import Features
+from proofs.source.proving.induct import check_mode
+from proofs.source.runs.arrangements import pair
+from proofs.source.runs.deciding import STEP as DECIDED
+from proofs.source.runs.harness import Harness
+from proofs.source.runs.shapes import Shape
+from proofs.source.runs.state import Features
 from proofs.symbolic import Limits
 from proofs.verdict import PROVED, SYNC, UNDECIDED
 

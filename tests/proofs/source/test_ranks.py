@@ -11,18 +11,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import GOOD_PAD, texts
 
-from proofs.source.arrangements import one_running, pair
 from proofs.source.check import check_source
-from proofs.source.concrete import replay
 from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.fetch import fetch_release
-from proofs.source.harness import Harness
-from proofs.source.induct import check_mode
 from proofs.source.loader import Loaded, Text, load
 from proofs.source.profile import profile_for
-from proofs.source.ranks import INVARIANT, two_ranks
-from proofs.source.shapes import Task
-from proofs.source.state import Features
+from proofs.source.proving.concrete import replay
+from proofs.source.proving.induct import check_mode
+from proofs.source.runs.arrangements import one_running, pair
+from proofs.source.runs.harness import Harness
+from proofs.source.runs.ranks import INVARIANT, two_ranks
+from proofs.source.runs.shapes import Task
+from proofs.source.runs.state import Features
 from proofs.source.verdicts import Finding
 from proofs.symbolic import Limits
 from proofs.verdict import ASYNC, MODES, PROVED, SYNC, VIOLATED

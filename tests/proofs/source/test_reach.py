@@ -12,13 +12,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mini import GOOD_PAD, OVERFLOWING_PAD, texts
 
 from proofs.source.check import check_source
-from proofs.source.concrete import NotReplayed, Numbers, replay
-from proofs.source.life import life
 from proofs.source.loader import Text, load
-from proofs.source.narrow import Narrowed
 from proofs.source.profile import profile_for
-from proofs.source.reach import Corner
-from proofs.source.shapes import Task
+from proofs.source.proving.concrete import NotReplayed, Numbers, replay
+from proofs.source.proving.reach import Corner
+from proofs.source.runs.life import life
+from proofs.source.runs.narrow import Narrowed
+from proofs.source.runs.shapes import Task
 from proofs.source.verdicts import NOT_SHOWN, REACHABLE, Finding, SourceReport
 from proofs.verdict import SYNC, VIOLATED
 

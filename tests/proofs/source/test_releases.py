@@ -13,15 +13,15 @@ import pytest
 
 from proofs.clauses import SERVES
 from proofs.source.check import check_source
-from proofs.source.concrete import replay
 from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.source.fetch import PADDED, Release, fetch_release
-from proofs.source.harness import UNJUDGED
 from proofs.source.loader import load
 from proofs.source.profile import profile_for
-from proofs.source.reach import Corner, search
-from proofs.source.scenarios import one_step, whole_loop
-from proofs.source.state import Features
+from proofs.source.proving.concrete import replay
+from proofs.source.proving.reach import Corner, search
+from proofs.source.runs.harness import UNJUDGED
+from proofs.source.runs.scenarios import one_step, whole_loop
+from proofs.source.runs.state import Features
 from proofs.source.verdicts import REACHABLE, SourceReport
 from proofs.verdict import ASYNC, MODES, PROVED, UNDECIDED, VIOLATED
 from spec.claims import RELATIONS

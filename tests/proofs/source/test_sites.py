@@ -16,7 +16,7 @@ from proofs import baseline
 from proofs.report.from_source import outcome_of
 from proofs.source.check import check_source
 from proofs.source.loader import Text
-from proofs.source.sites import _named
+from proofs.source.proving.sites import _named
 from proofs.source.verdicts import Finding, SourceReport
 from proofs.verdict import PROVED, SYNC, UNDECIDED, VIOLATED
 

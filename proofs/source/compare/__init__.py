@@ -1,0 +1,1 @@
+"""Two texts in the same runs: what differs, in words and with an example."""

@@ -1,0 +1,1 @@
+"""What a text is handed: stand-ins for the engine's objects and for what a text makes of them."""

@@ -1,0 +1,1 @@
+"""From the runs to verdicts, and from a violation to an execution on integers."""
