@@ -14,7 +14,7 @@ from proofs.report.from_source import outcome_of
 from proofs.source.errors import SourceError
 from proofs.source.fetch import base_texts, fetch_release
 from proofs.source.inputs import Source, read_profile, read_source
-from proofs.source.releases import REACH_SECONDS
+from proofs.source.releases import REACH_PATHS
 from proofs.source.sandbox import Job, Limit, check_in_sandbox
 from proofs.verdict import MODES
 
@@ -60,7 +60,7 @@ def check(arguments: argparse.Namespace, only: list[str]) -> Outcome:
             MODES,
             read_profile(arguments.profile),
             base_texts(arguments.base) if arguments.base else (),
-            REACH_SECONDS,
+            REACH_PATHS,
         )
         report = check_in_sandbox(job, Limit(max(1, int(arguments.timeout)), arguments.timeout))
     except SourceError as error:

@@ -41,7 +41,7 @@ def check_source(
     limits: Limits | None = None,
     profile: str = "",
     base: Iterable[Text] = (),
-    reach_seconds: float = 0.0,
+    reach_paths: int = 0,
 ) -> SourceReport:
     """Check a scheduler from its text alone; nothing of it is imported.
 
@@ -54,7 +54,7 @@ def check_source(
         limits: bounds on paths and seconds of each exploration.
         profile: further profile lines, in the table's format.
         base: the texts it derives from, if they are others than its own.
-        reach_seconds: how long to look, for each violation, for an execution that ends in it.
+        reach_paths: among how many paths to look, for each violation, for an execution of it.
 
     Raises:
         SourceError: the text is no scheduler, or does not load.
@@ -86,7 +86,7 @@ def check_source(
             found, without, cost = check_mode(loaded, tasks, scope, limits, whole_loop_too)
         except Rejected as refusal:
             return SourceReport(name, label, (), statistics, rejected=str(refusal))
-        findings += with_executions(loaded, found, reach_seconds) if reach_seconds else found
+        findings += with_executions(loaded, found, reach_paths) if reach_paths else found
         dropped |= dict.fromkeys(f"{clause} ({mode})" for clause in without)
         statistics += cost
     total = Statistics(

@@ -58,7 +58,7 @@ def _checked(job: dict[str, Any]) -> SourceReport:
         modes=job["modes"],
         profile=job["profile"],
         base=_texts(job["base"]),
-        reach_seconds=job["reach_seconds"],
+        reach_paths=job["reach_paths"],
     )
 
 

@@ -14,7 +14,7 @@ from proofs.source.verdicts import Finding, SourceReport
 from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED
 from spec.invariants import IDS
 
-REACH_SECONDS = 5.0
+REACH_PATHS = 2_000
 """How long to look for an execution behind each violation."""
 
 
@@ -24,7 +24,7 @@ def check_release(
     whole_loop: bool = False,
     modes: Sequence[str] = MODES,
     limit: Limit | None = None,
-    reach_seconds: float = REACH_SECONDS,
+    reach_paths: int = REACH_PATHS,
     at_once: bool = True,
 ) -> SourceReport:
     """Fetch a release and check it; each violation with a real execution if one is found.
@@ -34,7 +34,7 @@ def check_release(
     """
     release = fetch_release(version)
     name = f"vLLM {version}"
-    job = Job(release.texts, name, version, whole_loop, tuple(modes), reach_seconds=reach_seconds)
+    job = Job(release.texts, name, version, whole_loop, tuple(modes), reach_paths=reach_paths)
     return check_in_sandbox(job, limit, at_once=at_once)
 
 
@@ -46,7 +46,7 @@ def check_given(
     limit: Limit | None = None,
     profile: str = "",
     base: str | None = None,
-    reach_seconds: float = REACH_SECONDS,
+    reach_paths: int = REACH_PATHS,
 ) -> SourceReport:
     """Check what ``--source`` names: a file, a checkout, or ``REV:path``.
 
@@ -64,7 +64,7 @@ def check_given(
         tuple(modes),
         profile,
         base_texts(base) if base else (),
-        reach_seconds,
+        reach_paths,
     )
     return check_in_sandbox(job, limit)
 
@@ -126,7 +126,7 @@ def releases_matrix(
     jobs: int = 2,
     *,
     whole_loop: bool = True,
-    reach_seconds: float = 0.0,
+    reach_paths: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Matrix:
     """Check many releases, each in a process of its own, ``jobs`` at a time.
@@ -140,7 +140,7 @@ def releases_matrix(
         spread = jobs > 1 and version == order[-1]
         try:
             report = check_release(
-                version, whole_loop=whole_loop, reach_seconds=reach_seconds, at_once=spread
+                version, whole_loop=whole_loop, reach_paths=reach_paths, at_once=spread
             )
         except SourceError as error:
             return version, str(error), error.status

@@ -56,8 +56,8 @@ class Job:
     profile: str = ""
     base: tuple[Text, ...] = ()
     """What the texts derive from, if it is not among them."""
-    reach_seconds: float = 0.0
-    """For each violation, how long to look for a real execution that ends in it."""
+    reach_paths: int = 0
+    """For each violation, how many paths to look at for a real execution that ends in it."""
 
 
 @dataclass(frozen=True, slots=True)

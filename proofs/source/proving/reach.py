@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from time import perf_counter
 
 from proofs.replay import count
 from proofs.source.loader import Loaded
@@ -30,13 +29,15 @@ from proofs.verdict import ASYNC, VIOLATED
 
 DEPTHS = ((1, 1), (2, 1), (1, 2), (2, 2), (3, 1), (3, 2))
 """(steps, requests), in the order they are tried."""
-LENGTHS = (3, 4, 7, 24)
-"""Bounds on ``max_model_len``, in the order they are tried."""
+LENGTHS = (3, 24)
+"""Bounds on ``max_model_len``, in the order they are tried: the least that most need, then any."""
 AMPLE = 8192
 """A budget no search can exhaust, rows (vLLM's own default for max_num_batched_tokens)."""
 ANY = (0, AMPLE)
-MOST_SECONDS = 40.0
+MOST_PATHS = 12_000
 """For all findings of one mode together."""
+SECONDS = 600.0
+"""No search takes so long, unless Z3 does."""
 POOL = "KV blocks for"
 """Beginning of the question whether the KV pool serves a request."""
 
@@ -120,11 +121,11 @@ class Corner:
         return fixed
 
 
-def with_executions(loaded: Loaded, findings: Iterable[Finding], seconds: float) -> list[Finding]:
-    """The findings, each violation with a real execution if one was found in the time.
+def with_executions(loaded: Loaded, findings: Iterable[Finding], paths: int) -> list[Finding]:
+    """The findings, each violation with a real execution if one was found among so many paths.
 
     Args:
-        seconds: for each finding.
+        paths: for each finding.  They are counted, not timed: a busy machine finds the same.
     """
     findings = list(findings)
     groups: dict[Corner, list[Finding]] = {}
@@ -132,10 +133,11 @@ def with_executions(loaded: Loaded, findings: Iterable[Finding], seconds: float)
         if finding.verdict == VIOLATED and finding.trace is not None:
             groups.setdefault(Corner.of(finding), []).append(finding)
     found: dict[tuple[str, Topic], Trace] = {}
-    end = perf_counter() + MOST_SECONDS
+    left = MOST_PATHS
     for corner, members in groups.items():
         wanted = {(finding.invariant, finding.site) for finding in members}
-        traces = search(loaded, corner, wanted, min(seconds * len(members), end - perf_counter()))
+        traces, used = search(loaded, corner, wanted, min(paths * len(members), left))
+        left -= used
         found |= {(members[0].mode, topic): trace for topic, trace in traces.items()}
     return [
         replace(finding, trace=found[key], reachability=REACHABLE)
@@ -146,37 +148,38 @@ def with_executions(loaded: Loaded, findings: Iterable[Finding], seconds: float)
 
 
 def search(
-    loaded: Loaded, corner: Corner, wanted: Iterable[Topic], seconds: float
-) -> Mapping[Topic, Trace]:
-    """Executions that break the wanted promises, shallowest first."""
+    loaded: Loaded, corner: Corner, wanted: Iterable[Topic], paths: int
+) -> tuple[Mapping[Topic, Trace], int]:
+    """Executions that break the wanted promises, shallowest first, and how many paths it took."""
     missing = set(wanted)
     found: dict[Topic, Trace] = {}
-    end = perf_counter() + seconds
+    used = 0
     for extra in corner.extras:
         for steps, requests in DEPTHS:
             for longest in LENGTHS:
-                left = end - perf_counter()
-                if not missing or left <= 0:
-                    return found
+                if not missing or used >= paths:
+                    return found, used
                 ranges = corner.ranges(requests, longest, extra)
                 name = f"from add_request: {count(steps, 'step')}, {count(requests, 'request')}"
                 play = life(steps, requests, {invariant for invariant, _ in missing}, corner.books)
                 task = Task(name, play, corner.features, tuple(ranges.items()))
-                traces = _tried(loaded, task, missing, Limits(paths=20_000, seconds=left))
-                found |= traces
+                limits = Limits(paths=paths - used, seconds=SECONDS)
+                traces, took = _tried(loaded, task, missing, limits)
+                found.update(traces)
+                used += took
                 missing -= traces.keys()
-    return found
+    return found, used
 
 
 def _tried(
     loaded: Loaded, task: Task, missing: Iterable[Topic], limits: Limits
-) -> Mapping[Topic, Trace]:
-    """One depth and length: the executions found, run again on integers."""
+) -> tuple[Mapping[Topic, Trace], int]:
+    """One depth and length: the executions found, run again on integers, and how many paths."""
     outcome = Outcome(enough=frozenset(missing))
     try:
         explore(loaded, task, frozenset(), limits, outcome)
     except RanOn:  # pragma: no cover - the one-step check has refused such a text before
-        return {}
+        return {}, limits.paths
     traces: dict[Topic, Trace] = {}
     for (topic, _), candidate in sorted(outcome.candidates.items(), key=lambda c: c[1].size):
         invariant, site = topic
@@ -186,4 +189,4 @@ def _tried(
             traces[topic] = replay(loaded, task, candidate.answers, invariant, site=site)
         except NotReplayed:
             continue
-    return traces
+    return traces, 1 + outcome.statistics.paths

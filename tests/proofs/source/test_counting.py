@@ -18,7 +18,7 @@ from proofs.verdict import PROVED, SYNC, UNDECIDED, VIOLATED
 
 
 def _checked(schedule: str, init: str = "pass") -> SourceReport:
-    return check_source(texts(schedule=schedule, init=init), "mini", modes=[SYNC], reach_seconds=0)
+    return check_source(texts(schedule=schedule, init=init), "mini", modes=[SYNC])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,6 @@ def test_a_run_has_as_many_requests_as_may_be_counted(most: int, verdict: str) -
         "mini",
         whole_loop_too=True,
         modes=[SYNC],
-        reach_seconds=0,
     )
     found = report.finding("no-reachable-assert", SYNC)
     assert found is not None and found.verdict == verdict, report

@@ -23,8 +23,8 @@ from proofs.source.verdicts import NOT_SHOWN, REACHABLE, Finding, SourceReport
 from proofs.verdict import SYNC, VIOLATED
 
 
-def _check(content: tuple[Text, ...], seconds: float) -> SourceReport:
-    return check_source(content, "mini", modes=[SYNC], reach_seconds=seconds)
+def _check(content: tuple[Text, ...], paths: int) -> SourceReport:
+    return check_source(content, "mini", modes=[SYNC], reach_paths=paths)
 
 
 def _violated(report: SourceReport) -> list[Finding]:
@@ -33,7 +33,7 @@ def _violated(report: SourceReport) -> list[Finding]:
 
 @pytest.fixture(scope="module")
 def overflowing() -> SourceReport:
-    return _check(texts(OVERFLOWING_PAD), 10)
+    return _check(texts(OVERFLOWING_PAD), 2_000)
 
 
 def test_padding_past_the_model_length_is_reached_in_one_step(overflowing: SourceReport) -> None:
@@ -65,11 +65,11 @@ def test_every_execution_runs_again_on_its_numbers(overflowing: SourceReport) ->
 
 
 def test_a_crash_in_a_later_step_is_reached_after_the_steps_before_it() -> None:
-    report = _check(texts(schedule="assert len(self.running) < 2, 'two'"), 10)
+    report = _check(texts(schedule="assert len(self.running) < 2, 'two'"), 2_000)
     found = report.finding("no-reachable-assert", SYNC)
     assert found is None or found.verdict != VIOLATED  # one running request at most in one step
     late = "assert not self.running or self.running[0].num_output_tokens < 2, 'late'"
-    found = _check(texts(schedule=late), 10).finding("no-reachable-assert", SYNC)
+    found = _check(texts(schedule=late), 2_000).finding("no-reachable-assert", SYNC)
     assert found is not None and found.trace is not None
     assert found.reachability == REACHABLE
     assert [step.step for step in found.trace.steps] == [0, 1, 2]
@@ -80,14 +80,14 @@ def test_a_crash_in_a_later_step_is_reached_after_the_steps_before_it() -> None:
 def test_what_no_short_execution_reaches_is_not_called_reachable() -> None:
     never = "assert not self.waiting or self.waiting.peek_request().num_computed_tokens >= 0\n"
     never += "        assert self.max_model_len < 1000, 'too long for the search'"
-    found = _check(texts(schedule=never), 0.5).finding("no-reachable-assert", SYNC)
+    found = _check(texts(schedule=never), 200).finding("no-reachable-assert", SYNC)
     assert found is not None and found.verdict == VIOLATED
     assert found.reachability == NOT_SHOWN
     assert found.trace is not None and len(found.trace.steps) == 1
 
 
 def test_a_correct_scheduler_has_no_execution_to_show() -> None:
-    assert _violated(_check(texts(GOOD_PAD), 1)) == []
+    assert _violated(_check(texts(GOOD_PAD), 10)) == []
 
 
 def test_a_narrowed_context_answers_what_it_was_told() -> None:

@@ -141,7 +141,7 @@ def test_padding_to_the_end_of_the_model_length_in_0_25() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_one_step_breaks_is_reached_by_a_real_execution(version: str) -> None:
-    report = check_source(_release(version).texts, version, version, reach_seconds=20)
+    report = check_source(_release(version).texts, version, version, reach_paths=2_000)
     for finding in report.findings:
         if finding.verdict != VIOLATED:
             continue
@@ -157,7 +157,7 @@ def test_the_three_steps_of_53962_kill_the_engine_of_0_25() -> None:
     loaded = load(release.texts, profile_for("0.25.0"))
     features = Features(async_scheduling=True)
     corner = Corner(features, False, False, True, False, False, False)
-    found = search(loaded, corner, {("positive-schedule", "")}, 60)
+    found, _ = search(loaded, corner, {("positive-schedule", "")}, 2_000)
     trace = found["positive-schedule", ""]
     assert [len(step.requests) for step in trace.steps] == [1, 2, 2]
     violation = trace.violation
