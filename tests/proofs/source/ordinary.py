@@ -11,11 +11,11 @@ TEXTS = """
 == a partial
 -- imports
 from functools import partial
-up = partial(min, 5)
+up = partial(min, 2)
 -- admit
 cut = partial(min, rows)
 rows = cut(rows)
-if up(7) != 5:
+if up(3) != 2:
     rows = -rows
 
 == a partial with a keyword
@@ -156,10 +156,10 @@ if self.plan.limit != 3:
 from dataclasses import dataclass
 @dataclass(frozen=True)
 class Plan:
-    limit: int = 3
-LIMITS = {'a': Plan(), 'b': Plan(4)}
+    limit: int = 1
+LIMITS = {'a': Plan(), 'b': Plan(2)}
 -- admit
-if LIMITS['b'].limit != 4:
+if LIMITS['b'].limit != 2:
     rows = -rows
 
 == dataclass hash key
@@ -460,7 +460,7 @@ def two(n: int) -> int:
 def three(n):
     return n
 -- admit
-if up(5, 4) != 8 or two(2) != 4:
+if up(2, 2) != 2 or two(1) != 2:
     rows = -rows
 rows = three(rows)
 
