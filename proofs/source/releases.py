@@ -14,7 +14,7 @@ from proofs.source.verdicts import Finding, SourceReport
 from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED
 from spec.invariants import IDS
 
-REACH_PATHS = 2_000
+REACH_PATHS = 3_000
 """How long to look for an execution behind each violation."""
 
 
