@@ -37,14 +37,12 @@ from proofs.source.syntax.reporting import HAS, PERHAPS, TOTAL, only_taken
 from proofs.source.uses import Uses
 from proofs.symbolic import (
     Unsupported,
-    refused,
     sym_all,
     sym_any,
     sym_len,
     sym_sum,
 )
 
-MAX_RANGE = 100_000
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
@@ -240,7 +238,6 @@ def _builtins(host: Host) -> dict[str, Any]:
         "any": lambda items: sym_any(items) if _is_made(items, host) else any(items),
         "all": lambda items: sym_all(items) if _is_made(items, host) else all(items),
         "print": saying.printed,
-        "range": _range,
         **Asking(host).functions(),
         **Counting(host).functions(),
         rewrite.SPOKEN: saying.spoken,
@@ -264,13 +261,6 @@ def _is_made(items: Any, host: Host) -> bool:
     return (
         made and type(items) not in host.classes and not any(type(i) in host.classes for i in items)
     )
-
-
-def _range(*bounds: Any) -> range:
-    made = range(*bounds)
-    if len(made) > MAX_RANGE:
-        refused(f"a range of more than {MAX_RANGE} numbers")
-    return made
 
 
 def _defined(namespace: Mapping[str, Any], tree: ast.Module) -> dict[str, Any]:

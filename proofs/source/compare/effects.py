@@ -29,8 +29,10 @@ OF_A_REQUEST = ("drop_stale_output", "spec_token_ids")
 """Of a request: what is no counter, and was there before the text stored anything."""
 _TOLD = ("kv_cache_manager.", "block_pool.", "connector.", "encoder_cache_manager.")
 _CALLED = (FunctionType, MethodType)
-_ASKED = ("get_", "has_", "estimate_", "make_", "record_", "usage")
-"""Methods that only answer, or count for statistics: what follows from the answer is compared."""
+_COUNTED = ("make_", "record_", "usage")
+"""Methods for statistics."""
+_ASKED = ("get_", "has_", "estimate_")
+"""Methods that only answer: to ask again in the same words, or in another order, does nothing."""
 
 
 class Calls:
@@ -52,16 +54,23 @@ class Calls:
     def by_name(self) -> Iterator[tuple[str, Any]]:
         """Method → arguments of each call."""
         for name in dict.fromkeys(name for name, _ in self._made):
-            yield name, tuple(told for other, told in self._made if other == name)
+            told = [told for other, told in self._made if other == name]
+            if _asks(name):
+                told = [
+                    asked
+                    for at, asked in enumerate(told)
+                    if not any(apart(asked, before) is False for before in told[:at])
+                ]
+            yield name, tuple(told)
 
     def names(self) -> list[str]:
         """The method of each call, in order."""
-        return [name for name, _ in self._made]
+        return [name for name, _ in self._made if not _asks(name)]
 
     def _overheard(self, path: str, function: Any) -> Any:
         """The function with each call noted, if it is one that does something."""
-        method = path.rpartition(".")[2]
-        if not path.startswith(_TOLD) or method.startswith(_ASKED) or type(function) not in _CALLED:
+        counts = path.rpartition(".")[2].startswith(_COUNTED)
+        if counts or not path.startswith(_TOLD) or type(function) not in _CALLED:
             return function
         names = _parameters(function)
 
@@ -73,6 +82,10 @@ class Calls:
             return function(*arguments, **options)
 
         return call
+
+
+def _asks(name: str) -> bool:
+    return name.rpartition(".")[2].startswith(_ASKED)
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

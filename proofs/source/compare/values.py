@@ -23,7 +23,7 @@ from proofs.source.objects.queues import SchedulingPolicy
 from proofs.source.objects.requests import Request
 from proofs.source.objects.sealed import path_of
 from proofs.source.objects.stubs import Record, Stub, name_of
-from proofs.source.objects.tokens import UNSEEN, Token
+from proofs.source.objects.tokens import Token
 from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled
 from spec.logic import all_of, any_of
 
@@ -109,8 +109,12 @@ class Reader:
         return tuple(self.read(element) for element in elements)
 
 
-def _members(elements: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    return {_key(element): held for element, held in elements if held is not False}
+class Members(dict[Any, Any]):
+    """What is in a set, in no order, and whether it is."""
+
+
+def _members(elements: Iterable[tuple[Any, Any]]) -> Members:
+    return Members((_key(element), held) for element, held in elements if held is not False)
 
 
 def _key(key: Any) -> Any:
@@ -141,7 +145,7 @@ _READERS: dict[type, Callable[[Reader, Any], Any]] = {
     Request: lambda reader, value: ("request", _named(value)),
     RequestId: lambda reader, value: _named(value),
     SymSeq: lambda reader, value: Repeated(value.length, reader.element(value)),
-    History: lambda reader, value: Repeated(value.__sym_len__(), reader.read(UNSEEN)),
+    History: lambda reader, value: ("own list", Repeated(value.__sym_len__(), "a token")),
     Token: lambda reader, value: ("token", value.stops__),
 }
 
@@ -149,7 +153,7 @@ _READERS: dict[type, Callable[[Reader, Any], Any]] = {
 def apart(one: Any, two: Any) -> Any:
     """Whether two values that were read differ: a formula."""
     if isinstance(one, dict) and isinstance(two, dict):
-        if one.keys() != two.keys():
+        if one.keys() != two.keys() or (type(one) is dict and [*one] != [*two]):
             return True
         return any_of(*(apart(value, two[key]) for key, value in one.items()))
     if isinstance(one, Repeated) and isinstance(two, tuple):
@@ -183,8 +187,11 @@ def parted(one: Any, two: Any) -> tuple[str, str, str]:
         parts = [(f"[{at}]", a, b) for at, (a, b) in enumerate(zip(one, two, strict=True))]
     else:
         return "", in_words(one), in_words(two)
-    where, one, two = next(part for part in parts if apart(part[1], part[2]))
-    rest, before, after = parted(one, two)
+    differ = next((part for part in parts if apart(part[1], part[2])), None)
+    if differ is None:  # the same in another order
+        return "", in_words(one), in_words(two)
+    where, first, second = differ
+    rest, before, after = parted(first, second)
     return f"{where}{rest}", before, after
 
 

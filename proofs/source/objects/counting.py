@@ -3,7 +3,7 @@
 A run has three requests at most, and three tokens come back.  All else that a text can count is
 symbolic.  So of two plain numbers that a text compares each is three at most, or the answer is
 another where there are more requests: ``len(self.running) > 8`` is false in every run.  The same
-goes for the least of such numbers, a quotient, a slice.
+goes for the least of such numbers, a quotient, a slice, a range.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from proofs.source.objects.host import Host
-from proofs.symbolic import sym_max, sym_min
+from proofs.symbolic import refused, sym_max, sym_min
 from proofs.symbolic.active import ACTIVE
 
 MOST = 3
@@ -36,6 +36,10 @@ _DIVIDED: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.RShift: ("_shifted__", operator.rshift),
 }
 FEW = "_few__"
+LONGEST = 100_000
+"""Of a range, which a text may make into a list."""
+INF = float("inf")
+_PLAIN = (int, float)
 
 
 class Counting:
@@ -49,6 +53,7 @@ class Counting:
         return {
             "min": self._of_all(sym_min),
             "max": self._of_all(sym_max),
+            "range": self.numbers_in,
             FEW: self.few,
             **{name: self._asked(function) for name, function in _DIVIDED.values()},
             **{
@@ -57,9 +62,9 @@ class Counting:
             },
         }
 
-    def few(self, number: Any) -> Any:
+    def few(self, number: Any, most: int = MOST) -> Any:
         """A number a run may depend on: none that is plain and larger than any count of a run."""
-        if type(number) is not int or -MOST <= number <= MOST:
+        if type(number) not in _PLAIN or -most <= number <= most or number in (INF, -INF):
             return number
         if self._host.counts and ACTIVE.get() is not None and not self._is_block(number):
             self._host.undecided(
@@ -75,16 +80,23 @@ class Counting:
     def _asked(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         few = self.few
 
-        def ask(left: Any, right: Any) -> Any:
-            if type(left) is int and type(right) is int:
-                few(left), few(right)
+        def ask(left: Any, right: Any, written: int = 0) -> Any:
+            if type(left) in _PLAIN and type(right) in _PLAIN:
+                few(left), few(right), few(written, MOST - 1)
             return function(left, right)
 
         return ask
 
+    def numbers_in(self, *bounds: Any) -> range:
+        """``range``: a loop over it turns so often, whoever is still there."""
+        made = range(*map(self.few, bounds))
+        if len(made) > LONGEST:
+            refused(f"a range of more than {LONGEST} numbers")
+        return made
+
     def _contained(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         def ask(item: Any, items: Any) -> Any:
-            if type(item) is int and type(items) in (list, tuple, set, frozenset):
+            if type(item) in _PLAIN and type(items) in (list, tuple, set, frozenset):
                 for number in (item, *items):
                     self.few(number)
             return function(item, items)
@@ -95,7 +107,7 @@ class Counting:
         """``min`` or ``max``: of plain numbers only, each has to be a small one."""
 
         def ask(*given: Any, **options: Any) -> Any:
-            if len(given) > 1 and all(type(number) is int for number in given):
+            if len(given) > 1 and all(type(number) in _PLAIN for number in given):
                 for number in given:
                     self.few(number)
             return function(*given, **options)
@@ -112,7 +124,14 @@ def compare(node: ast.Compare) -> ast.expr:
         return node
     if operators[0] is None:
         return node
-    return _call(operators[0][0], node.left, node.comparators[0])
+    asked = _call(operators[0][0], node.left, node.comparators[0])
+    # A count of three is met; that there may be four is not: `len(self.running) > 3`.
+    asked.args += [part for part in asked.args if _is_number(part)][:1]
+    return asked
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in _PLAIN
 
 
 def divide(node: ast.BinOp) -> ast.expr:

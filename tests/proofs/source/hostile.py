@@ -104,7 +104,8 @@ AT_RUN_TIME: dict[str, dict[str, str]] = {
         "            except Exception:\n                pass"
     },
     "loops in a comprehension": {
-        "schedule": "x = [i + j + k for i in range(90) for j in range(90) for k in range(90)]"
+        "schedule": "n = range(3) ; x = [1 for a in n for b in n for c in n for d in n for e in n"
+        " for f in n for g in n for h in n for i in n for j in n]"
     },
     "recurses for ever": {
         "methods": "    def x(self):\n        return self.x()",

@@ -99,6 +99,31 @@ PLANTS = {
         "self.connector.request_finished(\n                request, block_ids[0]\n            )",
         "(False, None)",
     ),
+    "the cache is looked up for less": Plant(
+        "kv_cache_manager.get_computed_blocks",
+        STEP,
+        "self.kv_cache_manager.get_computed_blocks(request, max_cache_hit_length)",
+        "self.kv_cache_manager.get_computed_blocks(request, 0)",
+    ),
+    "the connector is asked from another token on": Plant(
+        "connector.get_num_new_matched_tokens()",
+        LOADING,
+        "request, block_aligned_local\n",
+        "request, 0\n",
+    ),
+    "the workers hold the request's own list": Plant(
+        "SchedulerOutput.scheduled_cached_reqs.all_token_ids",
+        STEP,
+        "all_token_ids[req_id] = req.all_token_ids.copy()",
+        "all_token_ids[req_id] = req.all_token_ids",
+    ),
+    "the rows are told in another order": Plant(
+        "SchedulerOutput.num_scheduled_tokens",
+        ("crowd, two waiting",),
+        "            num_scheduled_tokens=num_scheduled_tokens,\n            total_num",
+        "            num_scheduled_tokens=dict(reversed(num_scheduled_tokens.items())),\n"
+        "            total_num",
+    ),
     "prefills are held back a step longer": Plant(
         "scheduler.prefill_capacity_bound",
         HELD_BACK,

@@ -30,6 +30,10 @@ def _checked(schedule: str, init: str = "pass") -> SourceReport:
         ("assert len(self.running) != 8", "pass"),
         ("assert len(self.running) not in (8, 9)", "pass"),
         ("assert not len(self.running) >= 4", "pass"),
+        ("assert not len(self.running) > 3", "pass"),
+        ("assert not 3 < len(self.running)", "pass"),
+        ("assert not len(self.running) > 8.5", "pass"),
+        ("for _ in range(16):\n            break", "pass"),
         ("assert not len(self.running) - 8 >= 0", "pass"),
         ("assert not len(self.running) // 8", "pass"),
         ("assert not len(self.running) >> 3 >> 4", "pass"),
@@ -72,7 +76,7 @@ def test_what_a_run_knows_is_decided(schedule: str) -> None:
 @pytest.mark.parametrize(("most", "verdict"), [(MOST, PROVED), (MOST - 1, VIOLATED)])
 def test_a_run_has_as_many_requests_as_may_be_counted(most: int, verdict: str) -> None:
     report = check_source(
-        texts(schedule=f"assert len(self.requests) <= {most}"),
+        texts(init=f"self.most = {most}", schedule="assert len(self.requests) <= self.most"),
         "mini",
         whole_loop_too=True,
         modes=[SYNC],
