@@ -62,7 +62,7 @@ def _on_lists(function: Any) -> Maker:
 
     def maker(host: Host) -> Any:
         def change(items: Any, *given: Any, **options: Any) -> Any:
-            if not isinstance(items, list) or getattr(items, "merged_by", None) is not None:
+            if not isinstance(items, list) or getattr(items, "merged_by__", None) is not None:
                 host.undecided(f"{function.__name__} of a list that is not to be changed")
             return function(items, *given, **options)
 

@@ -96,7 +96,7 @@ class Counting:
 
     def _contained(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         def ask(item: Any, items: Any) -> Any:
-            if type(item) in _PLAIN and type(items) in (list, tuple, set, frozenset):
+            if type(item) in _PLAIN and type(items) in (list, tuple, set, frozenset, range):
                 for number in (item, *items):
                     self.few(number)
             return function(item, items)
@@ -125,8 +125,9 @@ def compare(node: ast.Compare) -> ast.expr:
     if operators[0] is None:
         return node
     asked = _call(operators[0][0], node.left, node.comparators[0])
-    # A count of three is met; that there may be four is not: `len(self.running) > 3`.
-    asked.args += [part for part in asked.args if _is_number(part)][:1]
+    if not isinstance(node.ops[0], ast.In | ast.NotIn):
+        # A count of three is met; that there may be four is not: `len(self.running) > 3`.
+        asked.args += [part for part in asked.args if _is_number(part)][:1]
     return asked
 
 

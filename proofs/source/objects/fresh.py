@@ -15,7 +15,7 @@ class Fresh(list[Any]):
     under a second name, and changed it there, would not find the change: that path is undecided.
     """
 
-    merged_by: Any = None
+    merged_by__: Any = None
     """The pool of the exploration that merged it."""
 
 
@@ -23,8 +23,8 @@ def _refusing(name: str) -> Callable[..., Any]:
     method = getattr(list, name)
 
     def change(self: Fresh, *arguments: Any, **options: Any) -> Any:
-        if self.merged_by is not None:
-            self.merged_by.refuse("a change in place of a list that stands in a merged value")
+        if self.merged_by__ is not None:
+            self.merged_by__.refuse("a change in place of a list that stands in a merged value")
         return method(self, *arguments, **options)
 
     return change
@@ -42,7 +42,7 @@ def merged_lists(condition: SymBool, one: Any, two: Any) -> Any:
     if type(one) is not SymSeq:
         return None
     if type(two) is Fresh and not two:
-        two.merged_by = one.pool
+        two.merged_by__ = one.pool
         return one.merged(condition, None)
     if type(two) is SymSeq and one.element is two.element:
         return one.merged(condition, two)

@@ -44,15 +44,15 @@ class RequestId(Veiled):
         return True
 
     def __format__(self, spec: str) -> str:
-        return self._said(format(self.name__, spec))
+        return self.said__(format(self.name__, spec))
 
     def __repr__(self) -> str:
-        return self._said(repr(self.name__))
+        return self.said__(repr(self.name__))
 
     def __str__(self) -> str:
-        return self._said(self.name__)
+        return self.said__(self.name__)
 
-    def _said(self, text: str) -> str:
+    def said__(self, text: str) -> str:
         """The prover may put a name into words; what a text makes of it is `heard`, or unknown."""
         trail, asks = ACTIVE.get(), sys._getframe(2)
         if trail is not None:

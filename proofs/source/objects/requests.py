@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 class _SealedEnum(enum.EnumMeta):
     """An enumeration the text cannot change."""
 
-    _sealed = False
+    sealed__ = False
 
     def __setattr__(cls, name: str, value: object) -> None:
-        if cls._sealed:
+        if cls.sealed__:
             raise AttributeError(f"cannot set attribute {name!r} of {cls.__name__}")
         super().__setattr__(name, value)
 
@@ -35,7 +35,7 @@ class _Member:
     """Members that the text cannot hang anything on."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if _SealedEnum._sealed:
+        if _SealedEnum.sealed__:
             raise AttributeError(f"cannot set attribute {name!r} of {self!r}")
         super().__setattr__(name, value)
 
@@ -81,7 +81,7 @@ class PauseState(_Member, enum.IntEnum, metaclass=_SealedEnum):
     PAUSED_ALL = 2
 
 
-_SealedEnum._sealed = True
+_SealedEnum.sealed__ = True
 
 MODEL_STATUS = {RequestStatus[status.name]: status for status in ModelStatus}
 

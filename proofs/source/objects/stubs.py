@@ -65,12 +65,9 @@ class Maker(Stub):
         host: Host = object.__getattribute__(self, "_Stub__host")
         return Stub(host, object.__getattribute__(self, "_Maker__makes"))
 
-    @classmethod
-    def of(cls, host: Host, path: str, makes: str) -> Maker:
-        """The maker known as ``path``."""
-        maker = cls(host, path)
-        object.__setattr__(maker, "_Maker__makes", makes)
-        return maker
+    def __init__(self, host: Host, path: str, makes: str) -> None:
+        super().__init__(host, path)
+        object.__setattr__(self, "_Maker__makes", makes)
 
 
 class Record(metaclass=SealedMeta):
@@ -197,7 +194,7 @@ def _same(host: Host, row: Row) -> Any:
 
 
 def _make(host: Host, row: Row) -> Any:
-    return Maker.of(host, row.attribute.removeprefix("import ").removesuffix("()"), row.value)
+    return Maker(host, row.attribute.removeprefix("import ").removesuffix("()"), row.value)
 
 
 def _state(host: Host, row: Row) -> Any:
