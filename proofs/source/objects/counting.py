@@ -38,8 +38,7 @@ _DIVIDED: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
 FEW = "_few__"
 LONGEST = 100_000
 """Of a range, which a text may make into a list."""
-INF = float("inf")
-_PLAIN = (int, float)
+_PLAIN = (int,)
 
 
 class Counting:
@@ -62,9 +61,9 @@ class Counting:
             },
         }
 
-    def few(self, number: Any, most: int = MOST) -> Any:
+    def few(self, number: Any) -> Any:
         """A number a run may depend on: none that is plain and larger than any count of a run."""
-        if type(number) not in _PLAIN or -most <= number <= most or number in (INF, -INF):
+        if type(number) not in _PLAIN or -MOST <= number <= MOST:
             return number
         if self._host.counts and ACTIVE.get() is not None and not self._is_block(number):
             self._host.undecided(
@@ -80,9 +79,9 @@ class Counting:
     def _asked(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         few = self.few
 
-        def ask(left: Any, right: Any, written: int = 0) -> Any:
+        def ask(left: Any, right: Any) -> Any:
             if type(left) in _PLAIN and type(right) in _PLAIN:
-                few(left), few(right), few(written, MOST - 1)
+                few(left), few(right)
             return function(left, right)
 
         return ask
@@ -125,14 +124,7 @@ def compare(node: ast.Compare) -> ast.expr:
     if operators[0] is None:
         return node
     asked = _call(operators[0][0], node.left, node.comparators[0])
-    if not isinstance(node.ops[0], ast.In | ast.NotIn):
-        # A count of three is met; that there may be four is not: `len(self.running) > 3`.
-        asked.args += [part for part in asked.args if _is_number(part)][:1]
     return asked
-
-
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) in _PLAIN
 
 
 def divide(node: ast.BinOp) -> ast.expr:
