@@ -123,8 +123,7 @@ def compare(node: ast.Compare) -> ast.expr:
         return node
     if operators[0] is None:
         return node
-    asked = _call(operators[0][0], node.left, node.comparators[0])
-    return asked
+    return _call(operators[0][0], node.left, node.comparators[0])
 
 
 def divide(node: ast.BinOp) -> ast.expr:
