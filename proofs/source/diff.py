@@ -78,13 +78,17 @@ def diff_sources(
     everything = sides[0].mentioned | sides[1].mentioned
     one, two = (replace(side, mentioned=common) for side in sides)
     comparison = Comparison(one, two)
+    heard = [(side, Calls(side)) for side in (one, two)]
     for mode in modes:
-        if not all(mode in side.schedulers for side in sides):
+        able = [mode in side.schedulers for side in sides]
+        if not all(able):
+            if any(able):
+                comparison.doubts[f"{mode}: only one of the two schedules so"] = None
             continue
         ground = Ground()
         for shape in shapes(mode == ASYNC, everything):
             try:
-                _explore(comparison, mode, shape, limits, ground)
+                _explore(comparison, heard, mode, shape, limits, ground)
             except RanOn as ran_on:
                 return _rejected(names, f"rejected: {ran_on.file}:{ran_on.line}: {RAN_ON}")
             except NondeterminismError:
@@ -100,10 +104,14 @@ def _rejected(names: tuple[str, str], why: str) -> DiffReport:
 
 
 def _explore(
-    comparison: Comparison, mode: str, shape: Shape, limits: Limits, ground: Ground
+    comparison: Comparison,
+    heard: Iterable[tuple[Loaded, Calls]],
+    mode: str,
+    shape: Shape,
+    limits: Limits,
+    ground: Ground,
 ) -> None:
     """All paths of one shape of state, on both texts at once."""
-    heard = [(loaded, Calls(loaded)) for loaded in (comparison.old, comparison.new)]
 
     def both(context: Any) -> tuple[Side, Side]:
         sides = []

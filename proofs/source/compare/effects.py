@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from proofs.source.compare.values import MISSING, Reader, apart
 from proofs.source.loader import Loaded
 from proofs.source.objects.stubs import Record
+from proofs.source.runs.places import WAITING_QUEUES
 
 if TYPE_CHECKING:
     from proofs.source.runs.harness import Harness
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
 RETURNED = "what it returns"
 ORDER = "the order of what it tells"
 """Of the methods that both texts call: what comes before what."""
-ELSEWHERE = frozenset(
-    {"waiting", "skipped_waiting", "kv_holding_waiting", "running", "requests"}
-    | {"connector_prefix_cache_stats"}
-)
+ELSEWHERE = frozenset({*WAITING_QUEUES, "running", "requests", "connector_prefix_cache_stats"})
 """Of a scheduler: what is compared request by request, and statistics."""
 OF_A_REQUEST = ("drop_stale_output", "spec_token_ids")
 """Of a request: what is no counter, and was there before the text stored anything."""

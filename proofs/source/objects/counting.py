@@ -1,9 +1,10 @@
 """A text that counts further than a run does: undecided, for nothing is known of so many.
 
 A run has three requests at most, and three tokens come back.  All else that a text can count is
-symbolic.  So of two plain numbers that a text compares each is three at most, or the answer is
-another where there are more requests: ``len(self.running) > 8`` is false in every run.  The same
-goes for the least of such numbers, a quotient, a slice, a range.
+symbolic.  So where a text compares two plain numbers and one is larger, the answer may be another
+where there are more requests: ``len(self.running) > 8`` is false in every run.  The same goes for
+the least of such numbers, a quotient, a slice, a range.  Asked is at each of these operations, not
+of a number wherever it goes: what else a text does with a count is not seen, nor is three itself.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ _DIVIDED: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
 FEW = "_few__"
 LONGEST = 100_000
 """Of a range, which a text may make into a list."""
-_PLAIN = (int,)
 
 
 class Counting:
@@ -63,7 +63,7 @@ class Counting:
 
     def few(self, number: Any) -> Any:
         """A number a run may depend on: none that is plain and larger than any count of a run."""
-        if type(number) not in _PLAIN or -MOST <= number <= MOST:
+        if type(number) is not int or -MOST <= number <= MOST:
             return number
         if self._host.counts and ACTIVE.get() is not None and not self._is_block(number):
             self._host.undecided(
@@ -80,7 +80,7 @@ class Counting:
         few = self.few
 
         def ask(left: Any, right: Any) -> Any:
-            if type(left) in _PLAIN and type(right) in _PLAIN:
+            if type(left) is int and type(right) is int:
                 few(left), few(right)
             return function(left, right)
 
@@ -95,7 +95,7 @@ class Counting:
 
     def _contained(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         def ask(item: Any, items: Any) -> Any:
-            if type(item) in _PLAIN and type(items) in (list, tuple, set, frozenset, range):
+            if type(item) is int and type(items) in (list, tuple, set, frozenset, range):
                 for number in (item, *items):
                     self.few(number)
             return function(item, items)
@@ -106,7 +106,7 @@ class Counting:
         """``min`` or ``max``: of plain numbers only, each has to be a small one."""
 
         def ask(*given: Any, **options: Any) -> Any:
-            if len(given) > 1 and all(type(number) in _PLAIN for number in given):
+            if len(given) > 1 and all(type(number) is int for number in given):
                 for number in given:
                     self.few(number)
             return function(*given, **options)
@@ -129,9 +129,7 @@ def compare(node: ast.Compare) -> ast.expr:
 def divide(node: ast.BinOp) -> ast.expr:
     """A quotient that asks first."""
     known = _DIVIDED.get(type(node.op))
-    return (
-        node if known is None else ast.copy_location(_call(known[0], node.left, node.right), node)
-    )
+    return node if known is None else _call(known[0], node.left, node.right)
 
 
 def bounds(node: ast.Slice) -> ast.Slice:

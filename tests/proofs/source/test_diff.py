@@ -113,6 +113,16 @@ def test_a_cut_comparison_proves_nothing() -> None:
     assert PROVED not in {same.verdict for same in report.populations}
 
 
+def test_a_mode_that_only_one_knows_is_not_called_equal() -> None:
+    sync_only = text(GOOD_PAD).partition("class AsyncScheduler")[0]
+    both = f"{sync_only}\n\nclass AsyncScheduler(Scheduler):\n    pass\n"
+    one, two = ((Text("scheduler.py", content),) for content in (sync_only, both))
+    report = diff_sources(one, two, NAMES, modes=[ASYNC])
+    assert report.undecided == ("async: only one of the two schedules so",)
+    assert report.exit_status == 3
+    assert diff_sources(one, two, NAMES, modes=[SYNC]).exit_status == 0
+
+
 def test_a_hostile_text_is_rejected() -> None:
     report = _diff(texts(), (Text("s.py", "import os\nos.system('true')\n"),))
     assert report.rejected.startswith("new: rejected: s.py:1") and report.exit_status == 2
