@@ -61,14 +61,16 @@ class Valuation(dict["Atom", int]):
 class Atom:
     """One indeterminate: interned, ordered by creation, with static bounds."""
 
-    __slots__ = ("hi", "index", "lo", "term")
+    __slots__ = ("hi", "index", "is_counted", "lo", "term")
 
     index: int
     term: SymInt
     """The polynomial ``1 * atom``."""
 
-    def __init__(self, lo: Bound, hi: Bound) -> None:
+    def __init__(self, lo: Bound, hi: Bound, is_counted: bool = False) -> None:
         self.lo, self.hi = lo, hi
+        self.is_counted = is_counted
+        """It rests on how many of something this run happens to have: see `counts`."""
 
     def evaluate(self, at: Valuation) -> int:
         """The value under an assignment."""
@@ -95,6 +97,22 @@ class Variable(Atom):
 
     def __repr__(self) -> str:
         return self.name
+
+
+class Count(Atom):
+    """How many of something a run has: known, and another number in another run."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        super().__init__(value, value, True)
+        self.value = value
+
+    def evaluate(self, at: Valuation) -> int:
+        return self.value
+
+    def __repr__(self) -> str:
+        return str(self.value)
 
 
 class Product(Atom):
@@ -125,7 +143,8 @@ class Minimum(Atom):
 
     def __init__(self, args: tuple[SymInt | int, ...]) -> None:
         self.args = args
-        super().__init__(min(lower(a) for a in args), min(upper(a) for a in args))
+        lo, hi = min(lower(a) for a in args), min(upper(a) for a in args)
+        super().__init__(lo, hi, any(map(_is_few, args)))
 
     def evaluate(self, at: Valuation) -> int:
         return min(at.integer(a) for a in self.args)
@@ -144,7 +163,8 @@ class Conditional(Atom):
 
     def __init__(self, condition: SymBool, then: SymInt | int, other: SymInt | int) -> None:
         self.condition, self.then, self.other = condition, then, other
-        super().__init__(min(lower(then), lower(other)), max(upper(then), upper(other)))
+        lo, hi = min(lower(then), lower(other)), max(upper(then), upper(other))
+        super().__init__(lo, hi, _is_few(then) or _is_few(other))
 
     def evaluate(self, at: Valuation) -> int:
         return at.integer(self.then if self.condition.holds_at(at) else self.other)
@@ -195,6 +215,16 @@ def lower(term: SymInt | int) -> Bound:
 def upper(term: SymInt | int) -> Bound:
     """The static upper bound of a term."""
     return term if type(term) is int else term.hi  # type: ignore[union-attr]
+
+
+def counts(term: SymInt | int) -> bool:
+    """Whether a term rests on how many of something this run happens to have."""
+    return type(term) is not int and term.is_counted  # type: ignore[union-attr]
+
+
+def _is_few(term: SymInt | int) -> bool:
+    """Whether a term is no larger than it is for how few there are in this run."""
+    return counts(term) and lower(term) != -INF and upper(term) != INF
 
 
 def _times(x: Bound, y: Bound) -> Bound:

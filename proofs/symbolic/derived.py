@@ -16,6 +16,7 @@ from proofs.symbolic.atoms import (
     upper,
 )
 from proofs.symbolic.bools import SymBool
+from proofs.symbolic.counts import settled
 from proofs.symbolic.ints import SymInt
 from proofs.symbolic.telling import shown
 
@@ -30,6 +31,9 @@ def product(pool: Pool, left: SymInt, right: Term) -> Term:
     if type(right) is int:
         return pool.term({a: c * right for a, c in left.terms}, left.const * right)
     assert type(right) is SymInt
+    one, two = settled(pool, left), settled(pool, right)
+    if one is not left or two is not right:
+        return one * right if type(one) is int else one * two  # type: ignore[no-any-return]
     coefficients: dict[Atom, int] = {}
     const = left.const * right.const
     for atom, c in left.terms:

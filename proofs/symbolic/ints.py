@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class SymInt:
     """A symbolic integer.  Arithmetic is exact; comparisons give `SymBool`."""
 
-    __slots__ = ("const", "hi", "index", "lo", "pool", "terms")
+    __slots__ = ("const", "hi", "index", "is_counted", "lo", "pool", "terms")
 
     lo: Bound
     hi: Bound
@@ -31,7 +31,9 @@ class SymInt:
         self.pool, self.terms, self.const, self.index = pool, terms, const, index
         lo: Bound = const
         hi: Bound = const
+        self.is_counted = False
         for atom, coefficient in terms:
+            self.is_counted = self.is_counted or atom.is_counted
             low, high = (atom.lo, atom.hi) if coefficient > 0 else (atom.hi, atom.lo)
             lo, hi = lo + coefficient * low, hi + coefficient * high
         self.lo, self.hi = lo, hi
@@ -136,8 +138,10 @@ class SymInt:
     def __int__(self) -> NoReturn:
         self._refuse("int()")
 
-    def __index__(self) -> NoReturn:  # noqa: PLE0305
-        self._refuse("use as an index or range")
+    def __index__(self) -> int:
+        if not self.is_counted:
+            self._refuse("use as an index or range")
+        return self.pool.place(self)
 
     def __float__(self) -> NoReturn:
         self._refuse("float()")

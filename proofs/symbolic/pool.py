@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from proofs.symbolic import derived
-from proofs.symbolic.atoms import INF, Atom, Bound, Conditional, Variable
+from proofs.symbolic.atoms import INF, Atom, Bound, Conditional, Variable, counts
 from proofs.symbolic.bools import All, AtMost, Equals, Node, SymBool
+from proofs.symbolic.counts import compared, divided, grown, grows, may_compare, place, settled
 from proofs.symbolic.ints import SymInt
 from proofs.symbolic.seq import SymSeq
 from proofs.symbolic.telling import shown
@@ -91,7 +92,10 @@ class Pool:
         if known is not None:
             return known
         if type(right) is int or (type(right) is SymInt and right.pool is self):
-            result = self._memory[key] = self._calculate(operator, left, right)
+            if operator in _ORDER and (left.is_counted or counts(right)):
+                # Whether that may be asked depends on who asks, and is not remembered.
+                return compared(self, operator, left, right)
+            result = self._memory[key] = self.calculate(operator, left, right)
             return result
         if type(right) is SymInt:
             self.own(right)
@@ -103,6 +107,8 @@ class Pool:
             if type(right).__lt__ is not int.__lt__:
                 self.refuse(f"{left.shown()} {operator} a number that compares by itself")
             return self.apply(operator, left, int.__int__(right))
+        if operator == "*" and isinstance(right, (str, list, tuple)) and left.is_counted:
+            return right * self.place(left)
         if operator == "*" and isinstance(right, (list, tuple)):
             return SymSeq.repeat(right, left)
         if isinstance(right, Veiled):
@@ -113,7 +119,8 @@ class Pool:
             return (right > 0) is (operator in ("<", "<=")) and operator != "=="
         return NotImplemented
 
-    def _calculate(self, operator: str, left: SymInt, right: Term) -> Any:
+    def calculate(self, operator: str, left: SymInt, right: Term) -> Any:
+        """``left operator right`` of two terms."""
         match operator:
             case "+":
                 return self._combine(left, 1, right)
@@ -137,7 +144,10 @@ class Pool:
     def _combine(self, left: SymInt, factor: int, right: Term) -> Term:
         coefficients = dict(left.terms)
         if type(right) is int:
-            return self.term(coefficients, left.const + factor * right)
+            more = factor * right
+            if left.is_counted and grows(left, more):
+                return grown(self, left, more)  # type: ignore[no-any-return]
+            return self.term(coefficients, left.const + more)
         assert type(right) is SymInt
         for atom, coefficient in right.terms:
             coefficients[atom] = coefficients.get(atom, 0) + factor * coefficient
@@ -160,6 +170,10 @@ class Pool:
         for value in values:
             if type(value) in (SymInt, SymBool) and value.pool is not self:  # type: ignore[attr-defined]
                 self.refuse(f"{shown(value)}, which belongs to a different exploration")
+
+    def place(self, term: SymInt) -> int:
+        """A count as the number it is: an index, or an end of a slice."""
+        return place(term)
 
     # -- literals --------------------------------------------------------------------
 
@@ -240,13 +254,15 @@ class Pool:
 
     def minimum(self, left: Any, right: Any) -> Any:
         """``min(left, right)``."""
+        if type(left) in _TERMS and type(right) in _TERMS:
+            may_compare(self, "<=", left, right)
         return derived.minimum(self, left, right)
 
     def maximum(self, left: Any, right: Any) -> Any:
         """``max(left, right)``; operands that are not integers are compared honestly."""
         if derived.number(left) is None or derived.number(right) is None:
             return right if right > left else left
-        return -derived.minimum(self, -left, -right)
+        return -self.minimum(-left, -right)
 
     def conditional(self, condition: Formula, then: Any, other: Any) -> Any:
         """``then if condition else other``."""
@@ -254,9 +270,13 @@ class Pool:
 
     def divide(self, dividend: Any, divisor: Any) -> Any:
         """``dividend // divisor``."""
+        if type(dividend) in _TERMS and type(divisor) in _TERMS:
+            divided(self, dividend, divisor)
+            dividend, divisor = settled(self, dividend), settled(self, divisor)
         return derived.divide(self, dividend, divisor)
 
 
+_TERMS = (int, SymInt)
 _ORDER = frozenset({"<", "<=", ">", ">=", "=="})
 
 

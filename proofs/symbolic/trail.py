@@ -86,6 +86,8 @@ class Trail:
         self.cuts: list[str] = []
         self.cores: set[str] = set()
         self.abandoned = self._running = False
+        self.counting = False
+        """What the code under test counts now is how many of it the run has: see `counts`."""
         self.heard = False
         """The text of a symbolic value was made: see `speech`."""
         self._failure: NondeterminismError | None = None
@@ -190,7 +192,7 @@ class Trail:
         """Start a run from the top."""
         self._cursor = 0
         self._running, self.abandoned = True, False
-        self.heard = False
+        self.heard = self.counting = False
         self.gaps, self.declared = [], {}
 
     def finish(self) -> None:

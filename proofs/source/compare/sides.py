@@ -17,6 +17,7 @@ from proofs.source.runs.places import queue_names
 from proofs.source.runs.shapes import Event, Shape
 from proofs.source.runs.state import View
 from proofs.symbolic import Unsupported
+from proofs.symbolic.counts import start_counting
 from spec.logic import any_of
 from spec.records import SCHEDULED, Decision
 
@@ -118,6 +119,8 @@ def look(harness: Harness, shape: Shape, calls: Calls) -> Side:
         raise
     except Exception as error:
         return _raised(harness, shape.event, effects, error)
+    finally:
+        start_counting(False)
     side = Side(harness, shape.event, effects)
     if shape.event is STEP:
         seen = Step(harness, returned)

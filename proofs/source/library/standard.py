@@ -25,6 +25,7 @@ from proofs.source.library.getters import attrgetter_of, itemgetter, methodcalle
 from proofs.source.library.saying import PlainLogger
 from proofs.source.library.scopes import suppress_of
 from proofs.source.library.tuples import NamedTupleBase, namedtuple_of
+from proofs.source.library.turning import accumulate_of, count_of, cycle_of, islice_of, repeat_of
 from proofs.source.library.typenames import collection_name, type_name, type_variable
 from proofs.source.names import listed
 from proofs.source.objects.host import Host
@@ -140,11 +141,18 @@ STANDARD: dict[str, dict[str, Maker]] = {
         name: _on_lists(getattr(heapq, name))
         for name in ("heapify", "heappush", "heappop", "heappushpop", "heapreplace")
     },
-    "itertools": _as_they_are(
-        itertools,
-        "accumulate chain compress count cycle dropwhile filterfalse groupby islice pairwise"
-        " product repeat starmap takewhile zip_longest",
-    ),
+    "itertools": {
+        **_as_they_are(
+            itertools,
+            "chain compress dropwhile filterfalse groupby pairwise product starmap takewhile"
+            " zip_longest",
+        ),
+        "accumulate": accumulate_of,
+        "count": count_of,
+        "cycle": cycle_of,
+        "islice": islice_of,
+        "repeat": repeat_of,
+    },
     "logging": {
         **_as_they_are(logging, "DEBUG INFO WARNING ERROR CRITICAL"),
         "getLogger": lambda host: lambda name=None: PlainLogger(host),

@@ -1,25 +1,23 @@
-"""A text that counts further than a run does: undecided, for nothing is known of so many.
+"""What a text counts, and how far: nothing is known of more than a run has.
 
 A run has three requests at most, and three tokens come back.  All else that a text can count is
-symbolic.  So where a text compares two plain numbers and one is larger, the answer may be another
-where there are more requests: ``len(self.running) > 8`` is false in every run.  The same goes for
-the least of such numbers, a quotient, a slice, a range.  Asked is at each of these operations, not
-of a number wherever it goes: what else a text does with a count is not seen, nor is three itself.
+symbolic.  What ``len`` gives, what a loop adds up, the numbers of ``enumerate`` and their kin are
+therefore counts (``proofs.symbolic.counts``): ``len(self.running) > 8`` is false in every run, and
+undecided.  A number that comes to a text in another way is asked where two plain ones are compared,
+divided, the least of them is taken, or a list is cut: one larger than any count is undecided too.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from proofs.source.objects.host import Host
-from proofs.symbolic import refused, sym_max, sym_min
-from proofs.symbolic.active import ACTIVE
-
-MOST = 3
-"""How many of anything a run has: requests in the largest crowd, tokens that come back."""
+from proofs.symbolic import SymBool, SymInt, SymSeq, refused, sym_len, sym_max, sym_min, sym_sum
+from proofs.symbolic.counts import MOST, added, counted, is_counting, taken
 
 _COMPARED: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("_lt__", operator.lt),
@@ -36,7 +34,8 @@ _DIVIDED: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Div: ("_ratio__", operator.truediv),
     ast.RShift: ("_shifted__", operator.rshift),
 }
-FEW = "_few__"
+FEW, CUT, ADDED, COUNTED, AT = "_few__", "_cut__", "_added__", "_counted__", "_at__"
+TAKEN, REPEATED = "_taken__", "_repeated__"
 LONGEST = 100_000
 """Of a range, which a text may make into a list."""
 
@@ -50,6 +49,15 @@ class Counting:
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Name in a text, or a rewritten one → what it calls there."""
         return {
+            "len": length,
+            "sum": total,
+            "enumerate": Numbered,
+            ADDED: added,
+            TAKEN: taken,
+            COUNTED: counted,
+            REPEATED: self.repeated,
+            AT: self.at,
+            CUT: self.cut,
             "min": self._of_all(sym_min),
             "max": self._of_all(sym_max),
             "range": self.numbers_in,
@@ -65,7 +73,7 @@ class Counting:
         """A number a run may depend on: none that is plain and larger than any count of a run."""
         if type(number) is not int or -MOST <= number <= MOST:
             return number
-        if self._host.counts and ACTIVE.get() is not None and not self._is_block(number):
+        if is_counting() and not self._is_block(number):
             self._host.undecided(
                 f"counts up to {number}: a proof knows of {MOST} requests or tokens at most"
             )
@@ -76,21 +84,48 @@ class Counting:
         size = self._host.here.config.block_size
         return type(size) is int and number == size
 
+    def cut(self, number: Any) -> Any:
+        """Where a list ends: at a place that a run has something beyond."""
+        if type(number) is int and not -MOST < number < MOST and is_counting():
+            self._host.undecided(
+                f"counts up to {number}: a proof knows of {MOST} requests or tokens at most"
+            )
+        return number
+
+    def at(self, items: Any, key: Any) -> Any:
+        """``items[key]``: what stands at a count, in a list as long as a count."""
+        if type(items) in _LISTS:
+            if type(key) is int:
+                self.cut(key if key >= 0 else key + 1)
+            elif type(key) is SymInt and key.is_counted and len(items) > MOST:
+                self._host.undecided(f"looks a count up among {len(items)}")
+        return items[key]
+
+    def repeated(self, left: Any, right: Any) -> Any:
+        """``left * right``: of a list, or of numbers."""
+        if type(left) is list or type(right) is list:
+            self.few(left), self.few(right)
+        return left * right
+
     def _asked(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         few = self.few
 
         def ask(left: Any, right: Any) -> Any:
             if type(left) is int and type(right) is int:
                 few(left), few(right)
+            elif type(left) is list and type(right) is list:
+                few(len(left)), few(len(right))
             return function(left, right)
 
         return ask
 
-    def numbers_in(self, *bounds: Any) -> range:
+    def numbers_in(self, *bounds: Any) -> Iterable[Any]:
         """``range``: a loop over it turns so often, whoever is still there."""
-        made = range(*map(self.few, bounds))
+        made = range(*map(self.cut, bounds))
         if len(made) > LONGEST:
             refused(f"a range of more than {LONGEST} numbers")
+        if any(type(bound) is SymInt for bound in bounds):
+            return [counted(number) for number in made]
         return made
 
     def _contained(self, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -114,6 +149,45 @@ class Counting:
         return ask
 
 
+def length(items: Any) -> Any:
+    """``len``; how many members a class has is the same in all runs."""
+    size = sym_len(items)
+    return size if isinstance(items, type) else counted(size)
+
+
+def total(items: Any, start: Any = 0) -> Any:
+    """``sum``."""
+    if type(items) is SymSeq:
+        return sym_sum(items, start)
+    for item in items:
+        start = added(start, item) if type(item) in _NUMBERS else start + item
+    return start
+
+
+_NUMBERS = (int, bool, SymInt, SymBool)
+_LISTS = (list, tuple)
+
+
+class Numbered:
+    """``enumerate``."""
+
+    __slots__ = ("at__", "items__")
+
+    def __init__(self, iterable: Iterable[Any], start: Any = 0) -> None:
+        self.items__, self.at__ = iter(iterable), start
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> tuple[Any, Any]:
+        item, at = next(self.items__), counted(self.at__)
+        self.at__ = added(at, 1)
+        return at, item
+
+
+# -- in the syntax tree ----------------------------------------------------------------------------
+
+
 def compare(node: ast.Compare) -> ast.expr:
     """A comparison that asks first."""
     operators = [_COMPARED.get(type(op)) for op in node.ops]
@@ -127,16 +201,70 @@ def compare(node: ast.Compare) -> ast.expr:
 
 
 def divide(node: ast.BinOp) -> ast.expr:
-    """A quotient that asks first."""
-    known = _DIVIDED.get(type(node.op))
-    return node if known is None else _call(known[0], node.left, node.right)
+    """A quotient that asks first, or a list repeated."""
+    name = REPEATED if isinstance(node.op, ast.Mult) else _DIVIDED.get(type(node.op), ("",))[0]
+    return _call(name, node.left, node.right) if name else node
 
 
 def bounds(node: ast.Slice) -> ast.Slice:
     """A slice whose bounds ask first."""
-    parts = (part and _call(FEW, part) for part in (node.lower, node.upper, node.step))
+    parts = (part and _call(CUT, part) for part in (node.lower, node.upper, node.step))
     node.lower, node.upper, node.step = parts
     return node
+
+
+def add(node: ast.AugAssign) -> ast.stmt:
+    """``x += y`` that counts, where looking the target up twice changes nothing."""
+    function = _STEPS.get(type(node.op))
+    if function is None or not _is_plain(node.target):
+        return node
+    now = copy.deepcopy(node.target)
+    now.ctx = ast.Load()
+    made = ast.Assign([node.target], _call(function, now, node.value))
+    return ast.copy_location(made, node)
+
+
+_STEPS: dict[type[ast.operator], str] = {ast.Add: ADDED, ast.Sub: TAKEN}
+
+
+def _is_plain(target: ast.expr) -> bool:
+    match target:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=ast.Name()):
+            return True
+        case ast.Subscript(value=owner, slice=ast.Name() | ast.Constant()):
+            return _is_plain(owner)
+    return False
+
+
+def count(node: ast.expr) -> ast.expr:
+    """``x + 1``, or how often something is in a list."""
+    match node:
+        case ast.BinOp(op=ast.Add(), right=ast.Constant(value=int())):
+            return _call(COUNTED, node)
+        case ast.Call(func=ast.Attribute(attr="count" | "index")):
+            return _call(COUNTED, node)
+    return node
+
+
+def up(node: ast.Assign) -> ast.stmt:
+    """``x = x + 1``, and down."""
+    match node:
+        case ast.Assign(
+            targets=[ast.Name(id=name) as target],
+            value=ast.BinOp(left=ast.Name(id=old), op=op, right=ast.Constant(value=int()) as more),
+        ) if name == old and type(op) in _STEPS:
+            return add(ast.copy_location(ast.AugAssign(target, op, more), node))
+    return node
+
+
+def look_up(node: ast.Subscript) -> ast.expr:
+    """An element that is read."""
+    is_read = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice)
+    if not is_read or (isinstance(node.slice, ast.Constant) and node.slice.value in (0, 1, "")):
+        return node
+    return _call(AT, node.value, node.slice)
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:

@@ -22,6 +22,7 @@ from proofs.source.objects.sealed import SealedMeta
 from proofs.source.objects.stubs import Maker, Record, Stub
 from proofs.source.objects.tokens import StopToken, Token, Unseen
 from proofs.symbolic import SymBool, SymInt, SymSeq, Veiled
+from proofs.symbolic.counts import plain
 
 MOST = 10_000
 """Entries of one footprint; a scheduler of two requests holds a few hundred."""
@@ -78,6 +79,7 @@ class Footprint:
 
 def is_same(one: Any, two: Any) -> bool:
     """Whether two are one object, or one plain value."""
+    one, two = plain(one), plain(two)
     kind = type(one)
     return one is two or (kind in PLAIN and kind is type(two) and bool(one == two))
 
@@ -107,6 +109,8 @@ def _flat(value: object, seen: dict[int, Any], kept: list[Any], own: Own) -> lis
     open_: list[Any] = [value]
     while open_:
         part = open_.pop()
+        if type(part) is SymInt:
+            part = plain(part)
         kind = type(part)
         if kind in PLAIN:
             tokens += (kind, part)

@@ -14,6 +14,7 @@ from proofs.source.objects.merging import attempt
 from proofs.source.objects.requests import Request
 from proofs.source.objects.sealed import SealedMeta
 from proofs.symbolic import SymBool
+from proofs.symbolic.counts import counted
 from spec.logic import any_of, ite, not_
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ class FreeSet(metaclass=SealedMeta):
         return bool(any_of(self.__others() > 0, *(held for _, held in self.known__())))
 
     def __sym_len__(self) -> Any:
-        return sum((ite(held, 1, 0) for _, held in self.known__()), self.__others())
+        known = (ite(held, counted(1), 0) for _, held in self.known__())
+        return sum(known, self.__others())
 
     def __len__(self) -> int:
         size = self.__sym_len__()

@@ -10,12 +10,14 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from proofs.source.errors import Gap, Unprofiled
 from proofs.source.profile import Profile, Row
 from proofs.source.uses import Uses
+from proofs.symbolic.counts import start_counting
 
 if TYPE_CHECKING:
     from proofs.source.objects.owned import Owned
@@ -27,6 +29,7 @@ MAX_TICKS = 20_000
 
 _PATH = re.compile(r"(import )?[\w.]+(\(\))?")
 """What a row can be about."""
+_OPERATORS = str(Path(__file__).with_name("counting.py"))
 RAN_ON = f"runs on: more than {MAX_TICKS} iterations or calls, or all of the stack or memory"
 
 
@@ -76,8 +79,6 @@ class Host:
         """Request id → line that scheduled it; filled on integers only."""
         self.overhear: Overhear | None = None
         """Where somebody notes the calls of what the text finds under a path."""
-        self.counts = False
-        """Whether the scheduler object is made: from then on there are requests to be counted."""
         self.ran_on: RanOn | None = None
         """The run in progress has run on, whatever the text makes of it."""
         self._ticks = 0
@@ -92,7 +93,8 @@ class Host:
     def begin(self, world: World) -> None:
         """A run starts in this world; nothing is left of the one before."""
         self.own.restore()
-        self.world, self.counts = world, False
+        start_counting(False)
+        self.world = world
         self.gaps, self.ran_on = [], None
         self._ticks = 0
 
@@ -106,11 +108,16 @@ class Host:
     # -- positions -----------------------------------------------------------------------------
 
     def frames(self, error: BaseException) -> list[tuple[str, int]]:
-        """(file, line) of each frame in an exception's traceback, innermost last."""
+        """(file, line) of each frame in an exception's traceback, innermost last.
+
+        What stands for an operator of the text's is no frame in Python.
+        """
         found, traceback = [], error.__traceback__
         while traceback is not None:
             found.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno))
             traceback = traceback.tb_next
+        while found and found[-1][0] == _OPERATORS:
+            found.pop()
         return found
 
     def position(self) -> tuple[str, int]:

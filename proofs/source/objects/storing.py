@@ -14,13 +14,14 @@ from proofs.source.objects.fresh import Fresh
 from proofs.source.objects.merging import FAILED, attempt, either_value, truth
 from proofs.source.objects.stubs import constant_of
 from proofs.symbolic import SymBool, SymInt
+from proofs.symbolic.counts import added, taken
 
 PEEK, AHEAD, PUT, AUGMENT, FRESH = "_peek__", "_ahead__", "_put__", "_augment__", "_fresh__"
 GROWN = "_grown__"
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.iadd,
-    "-": operator.isub,
+    "+": added,
+    "-": taken,
     "|": operator.ior,
 }
 """Operator → what a text's ``x += y`` does."""

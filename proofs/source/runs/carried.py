@@ -16,6 +16,7 @@ from proofs.source.objects.requests import Request, RequestStatus
 from proofs.source.profile import ASSUMED, INITIAL, SETS, Row
 from proofs.symbolic import SymBool, SymInt
 from proofs.symbolic.active import ACTIVE
+from proofs.symbolic.counts import plain
 
 if TYPE_CHECKING:
     from proofs.source.objects.world import World
@@ -178,6 +179,7 @@ def _value_of(value: object, name: str) -> str:
 
 def _is(value: object, literal: object) -> bool:
     """Whether a value is the one a row names."""
+    value = plain(value)
     kind = type(value)
     if kind is not type(literal):
         return False

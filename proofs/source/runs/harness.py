@@ -23,6 +23,7 @@ from proofs.source.runs.carried import LOADED, Carried, make_arbitrary
 from proofs.source.runs.places import enqueue, queue_names
 from proofs.source.runs.state import Features, Moment, View, arbitrary_config, knows
 from proofs.symbolic import SymSeq
+from proofs.symbolic.counts import start_counting
 from proofs.verdict import ASYNC, SYNC
 from spec import assumptions as spec_world
 from spec.config import Config, coupled_ranges
@@ -85,7 +86,7 @@ class Harness:
         self.scheduler = make_scheduler(
             self.loaded, self.config, log_stats=self.features.connector is not True
         )
-        host.counts = True
+        start_counting()
         self.carried = Carried(self)
 
     def _legal(self) -> None:

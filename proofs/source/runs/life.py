@@ -26,6 +26,7 @@ from proofs.source.runs.resting import resting_goals
 from proofs.source.runs.settled import booking, request_state
 from proofs.source.runs.shapes import Scenario
 from proofs.source.runs.state import Moment
+from proofs.symbolic.counts import start_counting
 from spec import assumptions as spec_world
 from spec.logic import not_
 from spec.records import SCHEDULED
@@ -62,7 +63,7 @@ class _Share:
 class _Life:
     def __init__(self, h: Harness, requests: int, books: bool) -> None:
         self.h, self.books = h, books
-        h.loaded.host.counts = False  # what is found is run again; a small world has plain numbers
+        start_counting(False)  # what is found is run again; a small world has plain numbers
         self.pending = [chr(ord("A") + index) for index in range(requests)]
         self.in_flight: deque[tuple[Any, list[_Share]]] = deque()
 

@@ -11,6 +11,7 @@ from proofs.source.runs.due import Due
 from proofs.source.runs.harness import Harness
 from proofs.source.runs.narrow import Narrowed
 from proofs.source.runs.state import Features
+from proofs.symbolic.counts import start_counting
 
 Scenario = Callable[[Harness], list[Due]]
 """Runs the text once and returns what must hold."""
@@ -47,7 +48,9 @@ class Shape:
     def run(self, harness: Harness) -> list[Due]:
         """Build it, let it happen, and claim everything about it."""
         arranged = self.begin(harness)
-        return self.event.claims(harness, arranged, self.event.call(harness, arranged))
+        returned = self.event.call(harness, arranged)
+        start_counting(False)
+        return self.event.claims(harness, arranged, returned)
 
     @property
     def task(self) -> Task:

@@ -14,7 +14,7 @@ The text is run as it stands but for the following, none of which changes what i
 * an ``if`` that only fills a set the profile calls a sink (it feeds nothing), and that the text
   reads nowhere else, is dropped; what only reports a set's content forks no path (``reporting``);
 * an empty dictionary display becomes a call: a replay notes which line scheduled a request;
-* comparisons, quotients and slices of plain numbers ask if a run knows so many: see ``counting``;
+* comparisons, quotients, slices and what adds one ask if a run knows so many: see ``counting``;
 * ``is`` and ``~`` go by what a symbolic value stands for: see ``identity``;
 * what makes a text of values (``str(x)``, ``f"{x}"``, ``"%s" % x``, ``", ".join(...)``) is called
   by a name of ours: of a symbolic value there is a text nobody may look into, see
@@ -198,7 +198,16 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod):
             return ast.copy_location(_call(REMAINDER, node.left, node.right), node)
-        return counting.divide(node)
+        return counting.count(counting.divide(node))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        return counting.add(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        counted = counting.up(node)
+        self.generic_visit(counted)
+        return counted
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
         self.generic_visit(node)
@@ -213,13 +222,15 @@ class _Rewriter(ast.NodeTransformer):
         node.args = [*map(self.visit, node.args[:1]), *map(of, node.args[1:])]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
+            if keyword.arg == "maxlen":
+                keyword.value = _call(counting.CUT, keyword.value)
         match node:
             case ast.Call(func=ast.Name(id="str"), args=[value], keywords=[]):
                 made = _call(SPOKEN, node.func, value)
             case ast.Call(func=ast.Attribute(value=separator, attr="join"), args=[items]):
                 made = _call(JOINED_BY, separator, items)
             case _:
-                return node
+                return counting.count(node)
         if node.keywords or isinstance(node.args[0], ast.Starred):
             return node
         return ast.copy_location(made, node)
@@ -253,7 +264,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         node.value, node.slice = self._used(node.value), self.visit(node.slice)
-        return node
+        return counting.look_up(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         node.value = self._used(node.value)

@@ -104,8 +104,9 @@ AT_RUN_TIME: dict[str, dict[str, str]] = {
         "            except Exception:\n                pass"
     },
     "loops in a comprehension": {
-        "schedule": "n = range(3) ; x = [1 for a in n for b in n for c in n for d in n for e in n"
-        " for f in n for g in n for h in n for i in n for j in n]"
+        "schedule": "n = range(2) ; x = [1 for a in n for b in n for c in n for d in n for e in n"
+        " for f in n for g in n for h in n for i in n for j in n for k in n for l in n"
+        " for m in n for o in n for p in n]"
     },
     "recurses for ever": {
         "methods": "    def x(self):\n        return self.x()",
@@ -116,7 +117,7 @@ AT_RUN_TIME: dict[str, dict[str, str]] = {
         "imports": "def repr_of(x):\n    return str(x)\n",
         "schedule": "str(self)",
     },
-    "takes all memory": {"schedule": "x = [0] * 999999999999"},
+    "takes all memory": {"schedule": "x = (0,) * 999999999999"},
     "takes all memory in a string": {"schedule": "x = 'x' * 99999999999"},
 }
 

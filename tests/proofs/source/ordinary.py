@@ -355,7 +355,7 @@ for a, b in itertools.zip_longest([1], [1, 2]):
     pass
 for r in chain.from_iterable([[1]]):
     pass
-if list(itertools.accumulate([1, 2])) != [1, 3]:
+if list(itertools.accumulate([rows, 1])) != [rows, rows + 1]:
     rows = -rows
 for a, b in itertools.pairwise([1,2]):
     pass
