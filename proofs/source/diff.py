@@ -122,6 +122,7 @@ def _explore(
 
     with Exploration(both, limits, ground) as exploration:
         for path in exploration:
+            comparison.doubts |= dict.fromkeys(path.doubts)
             if path.unsupported:
                 for gap in path.unsupported:
                     comparison.doubts[gap.reason] = None

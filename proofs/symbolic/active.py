@@ -14,3 +14,5 @@ ACTIVE: ContextVar[Trail | None] = ContextVar("ACTIVE", default=None)
 
 PACKAGE = os.path.dirname(__file__)
 """Frames of files below are ours, not the code under test."""
+OURS = os.path.dirname(PACKAGE)
+"""And those of files below belong to who runs it."""

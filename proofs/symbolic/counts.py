@@ -3,8 +3,9 @@
 A run stands for runs with more of the same only where the code under test asks no more of such a
 number than *none*, *one* or *several*, or compares it with one that may be anything.  So a count is
 an atom of its own, that is in every term made of it; where a comparison, a quotient or an index
-comes out as it does because there happen to be few, the path is undecided.  What is decided about
-one is a formula without it, as of any number.
+comes out as it does because there happen to be few, the path is doubted: it is a path, and what
+goes wrong on it does, and nothing is proved by it.  What is decided about a count is a formula
+without it, as of any number.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def plain(value: Any) -> Any:
 
 def compared(pool: Pool, operator: str, left: SymInt, right: Term) -> Any:
     """``left operator right``, of which one rests on a count."""
-    may_compare(pool, operator, left, right)
+    may_compare(operator, left, right)
     one, two = settled(pool, left), settled(pool, right)
     if type(one) is int:
         return _PLAIN[operator](one, two)
@@ -134,8 +135,8 @@ _PLAIN: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def may_compare(pool: Pool, operator: str, left: Term, right: Term) -> None:
-    """Leave the path undecided where a larger run might compare otherwise.
+def may_compare(operator: str, left: Term, right: Term) -> None:
+    """Doubt the path where a larger run might compare otherwise.
 
     ``left operator right`` asks whether a sum of counts is at least a boundary.  It may be, of all
     the values that are in it for anything else.  Up to ``SEVERAL`` the runs have it on both sides;
@@ -157,7 +158,7 @@ def may_compare(pool: Pool, operator: str, left: Term, right: Term) -> None:
         several = SEVERAL * min(coefficients)
         fits = lowest <= several and (highest <= several or highest == INF)
     if not fits:
-        pool.refuse(_said(left, right))
+        doubt(said(left, right))
 
 
 def _apart(left: Term, right: Term) -> tuple[dict[Atom, int], Bound, Bound]:
@@ -187,21 +188,31 @@ def _boundaries(operator: str, least: Bound, most: Bound) -> tuple[Bound, Bound]
     return first, last
 
 
-def divided(pool: Pool, dividend: Term, divisor: Term) -> None:
-    """Leave the path undecided where a larger run might have another quotient."""
+def divided(dividend: Term, divisor: Term) -> None:
+    """Doubt the path where a larger run might have another quotient."""
     is_split = type(dividend) is SymInt and type(divisor) is int and divisor > 1
-    if is_split and is_counting() and known(dividend) is not None:  # type: ignore[arg-type]
-        pool.refuse(_said(dividend, divisor))
+    if is_split and known(dividend) is not None:  # type: ignore[arg-type]
+        doubt(said(dividend, divisor))
 
 
 def place(term: SymInt) -> int:
     """A count as an index, or as an end of a slice."""
     value = known(term)
-    if value is None or abs(term.const) > SEVERAL:
-        term.pool.refuse(_said(term, abs(term.const)))
+    if value is None:
+        term.pool.refuse("use of an unknown number as an index or range")
+    if abs(term.const) > SEVERAL:
+        doubt(said(term, abs(term.const)))
     return value
 
 
-def _said(term: Term, other: Term) -> str:
+def said(term: Term, other: Term) -> str:
+    """Why what is asked of a count is not known."""
     most = term if counts(other) and not counts(term) else other
     return f"counts up to {shown(most)}: a proof knows of few requests and tokens, or of any number"
+
+
+def doubt(reason: str) -> None:
+    """The run goes on as it would with so few; what holds in it is not proved."""
+    trail = ACTIVE.get()
+    if trail is not None and trail.counting:
+        trail.doubt(reason)

@@ -27,7 +27,8 @@ class Path(Generic[T]):
 
     ``value`` is what the function returned, ``error`` the exception it raised
     instead and ``error_at`` where.  With a non-empty ``unsupported`` neither can be
-    trusted: the path is undecided.
+    trusted: the path is undecided.  With ``doubts`` it is a path, and what is refuted on it is;
+    what holds on it may not hold where there are more of something: see `counts`.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Path(Generic[T]):
         self.value: T = cast(T, value)
         self.error, self.error_at = error, at
         self.unsupported: tuple[Gap, ...] = tuple(trail.gaps)
+        self.doubts: tuple[str, ...] = tuple(trail.doubts)
         self.decisions: tuple[Decision, ...] = tuple(trail.decisions)
         self._trail: Trail | None = trail
         self._at = trail.at

@@ -255,7 +255,7 @@ class Pool:
     def minimum(self, left: Any, right: Any) -> Any:
         """``min(left, right)``."""
         if type(left) in _TERMS and type(right) in _TERMS:
-            may_compare(self, "<=", left, right)
+            may_compare("<=", left, right)
         return derived.minimum(self, left, right)
 
     def maximum(self, left: Any, right: Any) -> Any:
@@ -271,7 +271,7 @@ class Pool:
     def divide(self, dividend: Any, divisor: Any) -> Any:
         """``dividend // divisor``."""
         if type(dividend) in _TERMS and type(divisor) in _TERMS:
-            divided(self, dividend, divisor)
+            divided(dividend, divisor)
             dividend, divisor = settled(self, dividend), settled(self, divisor)
         return derived.divide(self, dividend, divisor)
 

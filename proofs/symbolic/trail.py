@@ -13,7 +13,7 @@ from time import monotonic
 from types import FrameType
 from typing import NoReturn
 
-from proofs.symbolic.active import ACTIVE, PACKAGE
+from proofs.symbolic.active import ACTIVE, OURS, PACKAGE
 from proofs.symbolic.atoms import INF, Valuation, Variable
 from proofs.symbolic.bools import SymBool
 from proofs.symbolic.errors import Abandon, NondeterminismError, Unsupported
@@ -83,6 +83,7 @@ class Trail:
         self.decisions: list[Decision] = []
         self.declared: dict[str, Variable] = {}
         self.gaps: list[Gap] = []
+        self.doubts: dict[str, None] = {}
         self.cuts: list[str] = []
         self.cores: set[str] = set()
         self.abandoned = self._running = False
@@ -99,6 +100,10 @@ class Trail:
         """Leave the path undecided for this reason, and unwind."""
         (ACTIVE.get() or self).note(reason)
         raise Unsupported(reason)
+
+    def doubt(self, reason: str) -> None:
+        """Go on, and nothing is to be concluded from what holds on this path."""
+        self.doubts[f"{caller(OURS)}: {reason}"] = None
 
     def note(self, reason: str) -> None:
         """Leave the path undecided for this reason."""
@@ -193,7 +198,7 @@ class Trail:
         self._cursor = 0
         self._running, self.abandoned = True, False
         self.heard = self.counting = False
-        self.gaps, self.declared = [], {}
+        self.gaps, self.doubts, self.declared = [], {}, {}
 
     def finish(self) -> None:
         """End the run; a divergence comes out even if the code under test caught it."""
@@ -264,9 +269,9 @@ class Trail:
         )
 
 
-def caller() -> Where:
-    """The innermost source position outside this package."""
+def caller(ours: str = PACKAGE) -> Where:
+    """The innermost source position outside this package, or outside another folder."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(ours):
         frame = frame.f_back
     return Where("?", 0) if frame is None else Where(frame.f_code.co_filename, frame.f_lineno)

@@ -17,7 +17,7 @@ from typing import Any
 
 from proofs.source.objects.host import Host
 from proofs.symbolic import SymBool, SymInt, SymSeq, refused, sym_len, sym_max, sym_min, sym_sum
-from proofs.symbolic.counts import MOST, added, counted, is_counting, taken
+from proofs.symbolic.counts import MOST, added, counted, doubt, is_counting, said, taken
 
 _COMPARED: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("_lt__", operator.lt),
@@ -74,9 +74,7 @@ class Counting:
         if type(number) is not int or -MOST <= number <= MOST:
             return number
         if is_counting() and not self._is_block(number):
-            self._host.undecided(
-                f"counts up to {number}: a proof knows of {MOST} requests or tokens at most"
-            )
+            doubt(said(number, number))
         return number
 
     def _is_block(self, number: int) -> bool:
@@ -86,10 +84,8 @@ class Counting:
 
     def cut(self, number: Any) -> Any:
         """Where a list ends: at a place that a run has something beyond."""
-        if type(number) is int and not -MOST < number < MOST and is_counting():
-            self._host.undecided(
-                f"counts up to {number}: a proof knows of {MOST} requests or tokens at most"
-            )
+        if type(number) is int and not -MOST < number < MOST:
+            doubt(said(number, number))
         return number
 
     def at(self, items: Any, key: Any) -> Any:
@@ -98,7 +94,7 @@ class Counting:
             if type(key) is int:
                 self.cut(key if key >= 0 else key + 1)
             elif type(key) is SymInt and key.is_counted and len(items) > MOST:
-                self._host.undecided(f"looks a count up among {len(items)}")
+                doubt(f"looks a count up among {len(items)}")
         return items[key]
 
     def repeated(self, left: Any, right: Any) -> Any:

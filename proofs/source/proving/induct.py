@@ -162,6 +162,7 @@ def _judge(
     if path.unsupported:
         outcome.doubts += [_told(gap, loaded.host.files) for gap in path.unsupported]
         return
+    outcome.doubts += (doubt for doubt in path.doubts if doubt not in outcome.doubts)
     if path.error is not None:
         if outcome.is_void:
             return
