@@ -110,11 +110,18 @@ class Reader:
 
 
 class Members(dict[Any, Any]):
-    """What is in a set, in no order, and whether it is."""
+    """What may be in a set, in no order, and whether it is."""
 
 
-def _members(elements: Iterable[tuple[Any, Any]]) -> Members:
-    return Members((_key(element), held) for element, held in elements if held is not False)
+OTHERS = "others"
+"""Stands among them for those that the run does not know: how many there are."""
+
+
+def _members(elements: Iterable[tuple[Any, Any]], others: Any = 0) -> Members:
+    made = Members((_key(element), held) for element, held in elements if held is not False)
+    if type(others) is not int or others:
+        made[OTHERS] = others
+    return made
 
 
 def _key(key: Any) -> Any:
@@ -141,7 +148,7 @@ _READERS: dict[type, Callable[[Reader, Any], Any]] = {
     frozenset: lambda reader, value: _members((element, True) for element in value),
     Uncertain: lambda reader, value: reader.read(value.stored__()),
     SchedulingPolicy: lambda reader, value: ("priority", value.is_priority__),
-    FreeSet: lambda reader, value: _members(value.known__()),
+    FreeSet: lambda reader, value: _members(value.known__(), value.others__()),
     Request: lambda reader, value: ("request", _named(value)),
     RequestId: lambda reader, value: _named(value),
     SymSeq: lambda reader, value: Repeated(value.length, reader.element(value)),
@@ -152,6 +159,8 @@ _READERS: dict[type, Callable[[Reader, Any], Any]] = {
 
 def apart(one: Any, two: Any) -> Any:
     """Whether two values that were read differ: a formula."""
+    if type(one) is Members and type(two) is Members:
+        return any_of(*(one.get(key, 0) != two.get(key, 0) for key in {**one, **two}))
     if isinstance(one, dict) and isinstance(two, dict):
         if one.keys() != two.keys() or (type(one) is dict and [*one] != [*two]):
             return True

@@ -58,6 +58,10 @@ class FreeSet(metaclass=SealedMeta):
         """Every element the run knows, and whether it is in it."""
         return [(e, self.has__(e)) for e in dict.fromkeys((*self.__everyone(), *self.__members))]
 
+    def others__(self) -> Any:
+        """How many are in it that the run does not know."""
+        return self.__others()
+
     def __others(self) -> Any:
         if self.__is_known:
             return 0

@@ -77,6 +77,12 @@ PLANTS = {
         "self.finished_req_ids.add(request_id)",
         "pass",
     ),
+    "the set of who ended is emptied after it was handed out": Plant(
+        "SchedulerOutput.finished_req_ids",
+        STEP,
+        "self.finished_req_ids = set()\n",
+        "self.finished_req_ids.clear()\n",
+    ),
     "the client is not told that it ended": Plant(
         "what it returns", ONE, "finish_reason=finish_reason,", "finish_reason=None,"
     ),
