@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from proofs.source.errors import said
+from proofs.source.errors import named
 from proofs.source.loader import Loaded
 from proofs.source.objects.host import RanOn, bounded
 from proofs.source.proving.concrete import NotReplayed, Numbers
@@ -34,7 +34,7 @@ def disagreement(loaded: Loaded, task: Task, path: Path[list[Due]], kept: frozen
     except Exception as raised:
         error = raised
     if type(error) is not type(path.error):
-        return f"it raises {said(error)!r}, not {said(path.error)!r}"
+        return f"it raises {_named(error)}, not {_named(path.error)}"
     for one, other in zip_longest(path.value or [], due):
         if one is None or other is None or one.title != other.title:
             return f"other promises are due: {one and one.title}, {other and other.title}"
@@ -48,3 +48,7 @@ def disagreement(loaded: Loaded, task: Task, path: Path[list[Due]], kept: frozen
             if value != number:
                 return f"{one.title}, {name} is {number}, not {value}"
     return ""
+
+
+def _named(error: BaseException | None) -> str:
+    return "nothing" if error is None else named(error)
