@@ -35,8 +35,8 @@ from proofs.verdict import ASYNC, MODES, PROVED, UNDECIDED, Statistics
 from spec.logic import all_of, any_of, not_
 
 SCOPE = (
-    "one step, one booking of output, one arrival from every state of the request invariant, "
-    "every legal configuration, any number of requests"
+    "one step, one booking of output, one arrival, one abort from every state of the request "
+    "invariant, every legal configuration, any number of requests"
 )
 
 
