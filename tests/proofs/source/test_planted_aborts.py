@@ -12,7 +12,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mini import texts
 from planted import VERSION, Plant, release, verdicts, verdicts_about
 
+from proofs.source import diff
 from proofs.source.check import check_source
+from proofs.source.runs.scenarios import shapes
 from proofs.verdict import MODES, PROVED, SYNC, UNDECIDED, VIOLATED
 
 GOES = ("abort",)
@@ -196,3 +198,25 @@ def test_who_is_aborted_with_other_words_is_undecided() -> None:
 def test_a_release_aborts_as_it_has_to(mode: str) -> None:
     found = verdicts(release(VERSION), mode, (*GOES, *LOADS, *ARRIVES))
     assert set(found.values()) == {PROVED}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("who ran still runs", "the same abort, but left otherwise"),
+        ("blocks that a load writes to go back", "the same abort, but left otherwise"),
+        ("the workers are not told", "scheduler.finished_req_ids"),
+    ],
+)
+def test_two_texts_that_abort_otherwise(
+    name: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = (*GOES, *LOADS)
+    monkeypatch.setattr(
+        diff, "shapes", lambda *given: [shape for shape in shapes(*given) if shape.name in runs]
+    )
+    texts = release(VERSION), PLANTS[name].texts()
+    found = diff.diff_sources(*texts, ("old", "new"), (VERSION, VERSION), modes=[SYNC])
+    sentences = [one.sentence for one in (*found.differences, *found.besides)]
+    assert any(told in sentence for sentence in sentences), found.lines()
+    assert "a client aborts" in "\n".join(found.lines())
