@@ -23,6 +23,7 @@ EXAMPLES = (
     "\n"
     "Both run on the same symbolic inputs: each class of states on which they schedule\n"
     "differently is shown with its smallest example; whatever is not listed is proved equal.\n"
+    "What was changed and is run by nobody here is listed by name: nothing is known of it.\n"
     "exit status: 0 proved equal, 1 different, 2 bad input or usage, 3 undecided"
 )
 VERSION = re.compile(r"\d+\.\d+(\.\d+)?[a-z0-9.+]*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from time import perf_counter
 
-from proofs.source.entries import USUAL
+from proofs.source.entries import ABORTS, USUAL
 from proofs.source.errors import Rejected, Unprofiled
 from proofs.source.loader import Text, load
 from proofs.source.profile import profile_for
@@ -23,8 +23,8 @@ ONE_STEP_SCOPE = (
     "{mode} scheduling"
 )
 LOOP_SCOPE = (
-    "every execution: add_request(), schedule(), _update_after_schedule(), update_from_output() "
-    "and _preempt_request() keep the invariant for any number of requests; every legal "
+    "every execution: add_request(), schedule(), _update_after_schedule(), update_from_output(), "
+    "{aborts}and _preempt_request() keep the invariant for any number of requests; every legal "
     "configuration of the features in scope, with priorities, KV connector and Mamba alignment one "
     "at a time and in the crossings listed in proofs/source/README.md; at most {sampled} tokens "
     "returned per request and step; {mode} scheduling"
@@ -73,6 +73,9 @@ def check_source(
     dropped: dict[str, None] = {}
     notes = [f"derived from vLLM {version}"] if base and version else []
     statistics = Statistics()
+    has_aborts = ABORTS in loaded.mentioned
+    if whole_loop_too and not has_aborts:
+        notes.append(f"no {ABORTS}: a client that aborts was not run")
     for mode in modes:
         if mode not in loaded.schedulers:
             notes.append(f"no {USUAL[mode]}: {mode} scheduling was not checked")
@@ -80,7 +83,7 @@ def check_source(
         overlap = mode == ASYNC
         tasks = whole_loop(overlap, loaded.mentioned) if whole_loop_too else one_step(overlap)
         scope = (LOOP_SCOPE if whole_loop_too else ONE_STEP_SCOPE).format(
-            mode=mode, sampled=MOST_SAMPLED
+            mode=mode, sampled=MOST_SAMPLED, aborts=f"{ABORTS}() " if has_aborts else ""
         )
         try:
             found, without, cost = check_mode(loaded, tasks, scope, limits, whole_loop_too)

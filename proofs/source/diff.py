@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from proofs.source.compare.classes import Comparison, classify, note, possible
+from proofs.source.compare.definitions import not_executed
 from proofs.source.compare.effects import Calls, differing
 from proofs.source.compare.examples import beside, example
 from proofs.source.compare.sides import Side, counted_differently, look, scheduled_differently
@@ -30,13 +31,14 @@ from proofs.source.runs.harness import Harness
 from proofs.source.runs.places import WAITING_QUEUES
 from proofs.source.runs.scenarios import shapes
 from proofs.source.runs.shapes import Shape
+from proofs.source.syntax.marking import Marks
 from proofs.symbolic import Exploration, Ground, Limits, NondeterminismError, Path
 from proofs.verdict import ASYNC, MODES, PROVED, UNDECIDED, Statistics
 from spec.logic import all_of, any_of, not_
 
 SCOPE = (
-    "one step, one booking of output, one arrival from every state of the request invariant, "
-    "every legal configuration, any number of requests"
+    "one step, one booking of output, one arrival, one abort from every state of the request "
+    "invariant, every legal configuration, any number of requests"
 )
 
 
@@ -63,11 +65,13 @@ def diff_sources(
         SourceError: one of them is no scheduler, or does not load.
     """
     limits, base = limits or Limits(paths=20_000, seconds=120), tuple(base)
+    old, new = tuple(old), tuple(new)
+    marks = [None, None] if old == new else [Marks(), Marks()]
     sides: list[Loaded] = []
-    for texts, name, version in zip((old, new), names, versions, strict=True):
+    for texts, name, version, marked in zip((old, new), names, versions, marks, strict=True):
         try:
             under = base if version is None else ()
-            sides.append(load(texts, profile_for(version, profile), under))
+            sides.append(load(texts, profile_for(version, profile), under, marks=marked))
         except SourceError as error:
             if isinstance(error, Rejected):
                 return _rejected(names, f"{name}: {error}")
@@ -93,7 +97,11 @@ def diff_sources(
                 return _rejected(names, f"rejected: {ran_on.file}:{ran_on.line}: {RAN_ON}")
             except NondeterminismError:
                 comparison.doubts[f"{shape.name}, {mode}: {NOT_THE_SAME}"] = None
-    return _concluded(comparison, names, everything - common)
+    report = _concluded(comparison, names, everything - common)
+    ran = [marked.passed() for marked in marks if marked is not None]
+    if not ran:
+        return report
+    return replace(report, not_executed=not_executed(one.trees, two.trees, ran[0], ran[1]))
 
 
 def _rejected(names: tuple[str, str], why: str) -> DiffReport:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -62,6 +62,35 @@ class Same:
 
 
 @dataclass(frozen=True, slots=True)
+class NotExecuted:
+    """A function that two texts define otherwise, where no run of either executes what differs."""
+
+    name: str
+    change: str
+    """``changed``, ``added`` or ``removed``."""
+    file: str
+    whole: bool
+    """Whether nothing of it is executed; otherwise some of what differs."""
+    before: tuple[int, ...]
+    """Lines of the old text, that of the definition included if nothing is executed."""
+    after: tuple[int, ...]
+
+    def common(self, other: NotExecuted) -> NotExecuted:
+        """What neither of the runs behind two findings has executed."""
+        before, after = (
+            tuple(line for line in mine if line in theirs)
+            for mine, theirs in ((self.before, other.before), (self.after, other.after))
+        )
+        whole = self.whole and other.whole
+        return replace(self, whole=whole, before=before, after=after)
+
+    def __str__(self) -> str:
+        """``has_request (scheduler.py:2101)``."""
+        line, when = (self.after[0], "") if self.after else (self.before[0], " before")
+        return f"{self.name.rpartition('.')[2]} ({self.file}:{line}{when})"
+
+
+@dataclass(frozen=True, slots=True)
 class DiffReport:
     """Everything that was found out about a pair of sources."""
 
@@ -76,6 +105,8 @@ class DiffReport:
     rejected: str = ""
     besides: tuple[Difference, ...] = ()
     """What is told, returned or kept otherwise although all requests fare alike."""
+    not_executed: tuple[NotExecuted, ...] = ()
+    """What the texts say otherwise and no run has executed: nothing is known of it."""
 
     @property
     def exit_status(self) -> int:
@@ -84,7 +115,7 @@ class DiffReport:
             return 2
         if self.differences or self.besides:
             return 1
-        return 3 if self.undecided else 0
+        return 3 if self.undecided or self.not_executed else 0
 
     def population(self, start: str) -> str:
         """The verdict on the population whose name starts so."""
@@ -111,6 +142,7 @@ class DiffReport:
             statistics=Statistics(**data["statistics"]),
             rejected=str(data["rejected"]),
             besides=tuple(_difference(d) for d in data["besides"]),
+            not_executed=tuple(_not_executed(one) for one in data["not_executed"]),
         )
 
     def lines(self) -> list[str]:
@@ -120,7 +152,8 @@ class DiffReport:
         told = [f"{self.old} -> {self.new}: {self.scope}"]
         if not self.differences:
             fares = "no request is scheduled or left otherwise"
-            told.append(fares if self.besides else "no difference found")
+            found = "no difference found" + (" in what is run" if self.not_executed else "")
+            told.append(fares if self.besides else found)
         news: dict[str, list[Difference]] = {}
         for difference in self.differences:
             news.setdefault(difference.news, []).append(difference)
@@ -139,6 +172,7 @@ class DiffReport:
         }
         width = max((len(same.population) for same in self.populations), default=0)
         told += [f"{s.population.ljust(width)}  {alike[s.verdict]}" for s in self.populations]
+        told += _unseen(self.not_executed)
         if self.undecided:
             told.append("whatever is not listed: undecided")
             told += [f"  {reason}" for reason in self.undecided]
@@ -171,7 +205,18 @@ def together(reports: Sequence[DiffReport]) -> DiffReport:
         undecided=doubts,
         statistics=reduce(add, (report.statistics for report in reports)),
         besides=_merged(d for report in reports for d in report.besides),
+        not_executed=_in_no(report for report in reports if report.statistics.paths),
     )
+
+
+def _in_no(reports: Iterable[DiffReport]) -> tuple[NotExecuted, ...]:
+    """What the runs of none of some modes have executed."""
+    first, *others = ({one.name: one for one in r.not_executed} for r in reports)
+    left = [*first.values()]
+    for found in others:
+        both = ((one, found[one.name]) for one in left if one.name in found)
+        left = [one.common(other) for one, other in both]
+    return tuple(one for one in left if one.before or one.after)
 
 
 def _merged(differences: Iterable[Difference]) -> tuple[Difference, ...]:
@@ -227,6 +272,20 @@ def _few(names: tuple[str, ...]) -> tuple[str, ...]:
     """The first of many names, and how many there are besides."""
     rest = len(names) - MOST_NAMED
     return names if rest <= 1 else (*names[:MOST_NAMED], f"{rest} more")
+
+
+def _unseen(not_executed: Iterable[NotExecuted]) -> Iterator[str]:
+    """A line for what nobody runs at all, and one for parts of what is run."""
+    groups = {True: "run by nobody here", False: "in part run by nobody here"}
+    for whole, said in groups.items():
+        names = tuple(str(one) for one in not_executed if one.whole is whole)
+        if names:
+            yield f"changed, and {said}: {', '.join(_few(names))}"
+
+
+def _not_executed(data: dict[str, Any]) -> NotExecuted:
+    lines = {side: tuple(data[side]) for side in ("before", "after")}
+    return NotExecuted(**{**data, **lines})
 
 
 def _difference(data: dict[str, Any]) -> Difference:

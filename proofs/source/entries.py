@@ -9,7 +9,7 @@ from proofs.source.errors import CANNOT_TELL, SourceError
 from proofs.verdict import ASYNC, SYNC
 
 USUAL = {SYNC: "Scheduler", ASYNC: "AsyncScheduler"}
-ENTRY, BOOKS = "schedule", "update_from_output"
+ENTRY, BOOKS, ABORTS = "schedule", "update_from_output", "finish_requests"
 
 
 def schedulers(

@@ -33,6 +33,7 @@ from proofs.source.objects.owned import Owned
 from proofs.source.profile import Profile
 from proofs.source.syntax import matching, optional, reading, rewrite
 from proofs.source.syntax.acting import acting_properties, may_compute_ahead
+from proofs.source.syntax.marking import MARK, Marks
 from proofs.source.syntax.reporting import HAS, PERHAPS, TOTAL, only_taken
 from proofs.source.uses import Uses
 from proofs.symbolic import (
@@ -87,7 +88,12 @@ class Loaded:
 
 
 def load(
-    texts: Iterable[Text], profile: Profile, base: Iterable[Text] = (), *, ahead: bool = True
+    texts: Iterable[Text],
+    profile: Profile,
+    base: Iterable[Text] = (),
+    *,
+    ahead: bool = True,
+    marks: Marks | None = None,
 ) -> Loaded:
     """Load texts in order; a later one may import what an earlier one defines.
 
@@ -96,6 +102,7 @@ def load(
         profile: what the host knows.
         base: texts to load first, which the others derive from.
         ahead: whether what only computes may be computed ahead, see `merging`.
+        marks: notes what is executed.
 
     Raises:
         Rejected: the gate refuses a text.
@@ -104,11 +111,15 @@ def load(
     """
     given, base = list(texts), list(base)
     read = _gated([*base, *given])
-    return _made(read, profile, [text.name for text in given if not text.helper], ahead)
+    return _made(read, profile, [text.name for text in given if not text.helper], ahead, marks)
 
 
 def _made(
-    read: list[tuple[Text, ast.Module]], profile: Profile, own: list[str], ahead: bool
+    read: list[tuple[Text, ast.Module]],
+    profile: Profile,
+    own: list[str],
+    ahead: bool,
+    marks: Marks | None = None,
 ) -> Loaded:
     """The classes of texts that passed the gate.
 
@@ -130,8 +141,11 @@ def _made(
         acting_properties(everything) if merges else None,
         only_taken(nodes.values(), host.profile.sinks),
         Imports(host),
+        marks,
     )
     host.classes = making.classes
+    if marks is not None:
+        making.builtins[MARK] = marks.function
     making.builtins |= {"__build_class__": making.build_class, MISSING: making.imports.missing}
     for text, _ in read:
         try:
@@ -190,6 +204,8 @@ def _executed(
     tree = rewrite.rewrite(tree, text.name, making.sinks, making.acting, host.profile.sets, unseen)
     binding = Binding(making.imports)
     tree = ast.fix_missing_locations(binding.visit(tree))
+    if making.marks is not None:
+        tree = making.marks.put_into(tree, text.name)
     namespace: dict[str, Any] = {"__builtins__": making.builtins, "__name__": "scheduler"}
     namespace[BOUND] = binding.bound
     making.namespaces.append(namespace)

@@ -14,6 +14,7 @@ from proofs.source.objects.footprint import slots_of
 from proofs.source.objects.host import Host
 from proofs.source.objects.wording import word
 from proofs.source.syntax.fields import is_strange
+from proofs.source.syntax.marking import Marks
 
 PARTIAL = "a partial in a class: whether it is handed the object depends on Python"
 SLOTS = "a scheduler with __slots__: what it holds in them is not compared"
@@ -29,6 +30,8 @@ class Making:
     sinks: frozenset[str]
     """Attributes that feed nothing."""
     imports: Imports
+    marks: Marks | None = None
+    """Notes what is executed."""
     namespaces: list[dict[str, Any]] = field(default_factory=list)
     classes: dict[type, None] = field(default_factory=dict)
     """Every class a text has made."""

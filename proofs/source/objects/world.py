@@ -64,6 +64,8 @@ class World:
         """How often the pool was told that a step begins."""
         self.freed: set[str] = set()
         """Requests whose blocks the text gave back, and did not ask for again."""
+        self.given_back: list[str] = []
+        """Whose blocks the text gave back, once for each time."""
         self.never_short: set[str] = set()
         """Requests the pool always serves."""
         self.always_short: set[str] = set()
@@ -219,6 +221,7 @@ class World:
     def free(self, request: Request) -> None:
         """The request's blocks go back to the pool."""
         name = request.request_id
+        self.given_back.append(name)
         self.slots.pop(name, None)
         self.freed.add(name)
         if name in self.served:

@@ -17,6 +17,7 @@ from proofs.trace import RequestLine, TraceStep, Violation, config_to_json
 from spec.records import LOADING, SCHEDULED, SKIPPED, Decision
 
 ARRIVES = "{} arrives: {:prompt token}, max_tokens {}"
+ABORTED = "a client aborts {}"
 LOADED = "KV of {} has arrived"
 RETURNED = "output of {} booked: {:token}, {} in all"
 STOPPED = "{} samples its stop token"
@@ -25,8 +26,10 @@ NOT_REACHED = "not reached"
 BOOKED = "booked"
 OUTPUT = "no step is decided: output comes back"
 NO_OUTPUT = "no step is decided: a request arrives"
+NO_MORE = "no step is decided: a client aborts"
 DIES = "the scheduler dies before it decides"
 DIES_BOOKING = "the scheduler dies as it books the output"
+DIES_ABORTING = "the scheduler dies as a request is aborted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +92,10 @@ def _decided(
         return lines, said if ended is None else f"{said}; booking the output raises"
     names = [request.request_id for request in harness.everyone]
     if moment.only_books:
-        outcome, reason = (BOOKED, "") if ended is None else (RAISED, DIES_BOOKING)
+        dies = DIES_ABORTING if moment.aborted else DIES_BOOKING
+        outcome, reason = (BOOKED, "") if ended is None else (RAISED, dies)
         said = NO_OUTPUT if moment.arrived and ended is None else OUTPUT
+        said = NO_MORE if moment.aborted else said
         return [_line(harness, n, outcome, reason) for n in names], said
     if ended is None:
         return [], "idle"
@@ -169,6 +174,7 @@ def _before(moment: Moment, priorities: bool) -> Iterator[str]:
     """Who arrives, and whose KV, before the step decides."""
     for arrived in moment.arrived:
         yield _told(ARRIVES + (", priority {}" if priorities else ""), *arrived)
+    yield from (_told(ABORTED, name) for name in moment.aborted)
     yield from (_told(LOADED, name) for name in moment.loaded)
 
 

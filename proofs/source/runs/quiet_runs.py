@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from model.request import FINISHED
+from proofs.source.entries import ABORTS
 from proofs.source.objects.requests import Request
 from proofs.source.objects.stubs import Record
+from proofs.source.runs.aborts import aborted_while_loading
 from proofs.source.runs.bookings import Share, update
 from proofs.source.runs.carried import LOADED, make_arbitrary
 from proofs.source.runs.due import Due, clauses_of, judged
+from proofs.source.runs.ended import ended_goals
 from proofs.source.runs.goals import as_asked_goals, flight_goals, known_goals, plain
 from proofs.source.runs.harness import Harness
 from proofs.source.runs.keeping import block_goals, order_goals
@@ -74,14 +78,17 @@ NOTHING = Event(update, _left_alone, "output")
 
 
 def loading(h: Harness) -> Request:
-    """One request waits, perhaps for its KV."""
+    """One request waits, perhaps for its KV, or a client has aborted it while it did."""
+    if ABORTS in h.loaded.mentioned and bool(h.context.bool("W was aborted")):
+        return aborted_while_loading(h, "W")
     return h.waiting("W")
 
 
 def _end_load(h: Harness, waiting: Request) -> Any:
     """A step without rows comes back, and with it perhaps the end of the request's load."""
     name, was_done = waiting.request_id, waiting.request_id in h.loaded_before
-    ends = loads(waiting) and not was_done and bool(h.context.bool(f"KV of {name} has arrived"))
+    waits = waiting.is_finished() or (loads(waiting) and not was_done)
+    ends = waits and bool(h.context.bool(f"KV of {name} has arrived"))
     fields = {"finished_recving": {name} if ends else None, "finished_sending": None}
     returned = update(h, [], Record(h.loaded.host, "KVConnectorOutput", fields))
     h.moments[-1].loaded += [name] * ends
@@ -89,8 +96,11 @@ def _end_load(h: Harness, waiting: Request) -> Any:
 
 
 def _remembered(h: Harness, waiting: Request, _: Any) -> list[Due]:
-    """The end of a load is remembered, until a step looks at the request."""
+    """The end of a load is remembered, until a step looks at the request; who was aborted goes."""
     name, done = waiting.request_id, getattr(h.scheduler, LOADED)
+    if h.before[name].status in FINISHED:
+        state = judged([request_state(h, waiting)])
+        return [*state, *ended_goals(h, waiting, has_left=name in h.moments[-1].loaded)]
     ended = name in h.loaded_before or name in h.moments[-1].loaded
     noted = Claim({"noted as loaded": int(name in done)}, "==", {"loaded": int(ended)})
     return [*_left_alone(h), plain("progress", "a_load_is_remembered", name, noted)]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from proofs.source.entries import ABORTS
+from proofs.source.runs.aborts import ABORT, aborting
 from proofs.source.runs.arrangements import (
     after_running_pass,
     behind_a_holder,
@@ -110,6 +112,11 @@ def shapes(async_scheduling: bool, mentioned: Collection[str]) -> list[Shape]:
         Shape("arrival", arriving, either, ARRIVAL),
         Shape("booking, nobody", nobody_ran, either, NOTHING),
     ]
+    if ABORTS in mentioned:
+        made.append(Shape("abort", aborting, on(priority=None), ABORT))
+        if connects:
+            loads = on(connector=True, priority=None)
+            made.append(Shape("abort, KV connector", aborting, loads, ABORT))
     if connects or aligns:
         made += [
             Shape("booking, a load is done", loading, on(connector=True), END_OF_LOAD),

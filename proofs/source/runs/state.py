@@ -53,6 +53,8 @@ class Moment:
     """Request id → tokens the connector had of it, and whether it loads them by itself."""
     arrived: list[tuple[str, Any, Any, Any]] = field(default_factory=list)
     """Before the decisions: request id, prompt tokens, max_tokens, priority."""
+    aborted: list[str] = field(default_factory=list)
+    """Instead of decisions: whom a client aborts."""
     loaded: list[str] = field(default_factory=list)
     """Before the decisions: whose KV has arrived."""
     returned: list[tuple[str, int, Any]] = field(default_factory=list)
@@ -74,6 +76,7 @@ class Moment:
         """All that the scheduler was told in it, as plain data."""
         return {
             "arrived": [[name, *map(int, numbers)] for name, *numbers in self.arrived],
+            "aborted": list(self.aborted),
             "loaded": list(self.loaded),
             "hits": {name: int(hit) for name, hit in self.hits.items()},
             "matches": {name: [int(n), bool(load)] for name, (n, load) in self.matches.items()},

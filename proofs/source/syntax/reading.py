@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import TypeGuard
 
+from proofs.source.entries import ABORTS
 from proofs.source.names import MUTATORS
 
 
@@ -22,13 +23,15 @@ def arities(nodes: Iterable[ast.AST]) -> dict[str, int]:
 
 
 def mentions(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """Every attribute name, and the parameters of every ``schedule``."""
+    """Every attribute name, the parameters of every ``schedule``, and what a client calls."""
     found: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Attribute):
             found.add(node.attr)
         elif isinstance(node, ast.FunctionDef) and node.name == "schedule":
             found.update(argument.arg for argument in node.args.args)
+        elif isinstance(node, ast.FunctionDef) and node.name == ABORTS:
+            found.add(node.name)
     return frozenset(found)
 
 
