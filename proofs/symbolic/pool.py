@@ -270,6 +270,8 @@ class Pool:
 
     def divide(self, dividend: Any, divisor: Any) -> Any:
         """``dividend // divisor``."""
+        if type(dividend) is SymInt and type(divisor) is int and divisor == 1:
+            return dividend
         if type(dividend) in _TERMS and type(divisor) in _TERMS:
             divided(dividend, divisor)
             dividend, divisor = settled(self, dividend), settled(self, divisor)

@@ -53,7 +53,8 @@ def claims(h: Harness, _: Any, output: Any) -> list[Due]:
         decision = next((d for d in decisions if d.request_id == request.request_id), None)
         due += flight_goals(h, request, seen.rows.get(request.request_id, 0))
         due += as_asked_goals(h, request) + known_goals(h, request) + load_goals(h, request)
-        due += resting_goals(h, request) + block_goals(h, request) + demand_goals(h, request)
+        due += resting_goals(h, request) + demand_goals(h, request)
+        due += block_goals(h, request, request.request_id in seen.rows)
         in_flight = _in_flight(h, seen, request)
         due.append(clauses_of(h, request, in_flight, not h.is_async, decision))
     return due

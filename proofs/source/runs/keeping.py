@@ -23,14 +23,21 @@ DECIDED = "num_spec_tokens_to_schedule"
 """A field of the output in which a step tells itself K, and forks their own number (since 0.30)."""
 
 
-def block_goals(harness: Harness, request: Request) -> list[Goal]:
+def block_goals(harness: Harness, request: Request, gets_rows: bool = False) -> list[Goal]:
     """Who runs, loads, or waits with something computed keeps its KV blocks; what others may find
-    in the prefix cache is computed."""
+    in the prefix cache is computed.
+
+    Args:
+        gets_rows: the step just decided computes some of it, which the pool publishes then, too.
+    """
     name = request.request_id
-    goals = [
-        plain(BLOCKS, "cached_is_computed", name, Claim({"cached": n}, "<=", {"computed": most}))
-        for n, most in harness.world.published.get(name, ())
-    ]
+    goals = []
+    for cached, computed in harness.world.published.get(name, ()):
+        if gets_rows:
+            sent = request.num_computed_tokens
+            computed = ite(sent <= request.num_tokens, sent, request.num_tokens)
+        claim = Claim({"cached": cached}, "<=", {"computed": computed})
+        goals.append(plain(BLOCKS, "cached_is_computed", name, claim))
     if name not in harness.world.freed or request.status > RequestStatus.PREEMPTED:
         return goals
     lives = request.status is RequestStatus.RUNNING or loads(request)

@@ -91,7 +91,8 @@ class _Life:
             for request in h.everyone:
                 due += known_goals(h, request) + load_goals(h, request)
                 due += resting_goals(h, request)
-                due += block_goals(h, request) + demand_goals(h, request)
+                due += block_goals(h, request, request.request_id in seen.rows)
+                due += demand_goals(h, request)
             if h.is_async:
                 due += judged(seen.states())
             if not self.books:
