@@ -51,6 +51,17 @@ def test_every_literal_can_be_read() -> None:
             assert row.literal is not row
 
 
+def test_whoever_asks_gets_a_literal_of_its_own() -> None:
+    row = Row("a()", "call", "[([], {1: [2]}, {3}), None]", "", "", "")
+    first, again = row.literal, row.literal
+    assert first == again == [([], {1: [2]}, {3}), None] and row.kind_of_literal is list
+    first[0][0].append(1)
+    first[0][1][1].append(3)
+    first[0][2].add(4)
+    first.append(5)
+    assert row.literal == again == [([], {1: [2]}, {3}), None]
+
+
 def test_no_attribute_has_two_rows() -> None:
     names = [row.attribute for row in parse(TABLE)]
     assert len(names) == len(set(names))
