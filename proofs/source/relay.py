@@ -26,7 +26,8 @@ from proofs.collecting import collect_rarely
 from proofs.source import child
 from proofs.source.sandbox import Limit
 from proofs.symbolic import Grounds
-from proofs.symbolic.handing import Mark, heard, told
+from proofs.symbolic.handing import Mark, told
+from proofs.symbolic.hearing import heard
 
 OUT, ERR = 1, 2
 MOST = 64_000_000

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from proofs.symbolic import Context, Exploration, Ground, Proved, Refuted, sym_max, sym_min
-from proofs.symbolic.handing import Mark, heard, told
+from proofs.symbolic.counts import counted, start_counting
+from proofs.symbolic.handing import Mark, told
+from proofs.symbolic.hearing import heard
 
 Run = Callable[[Context], Any]
 NOTHING = Mark.of(Ground())
@@ -22,6 +24,10 @@ def of_every_kind(ctx: Context) -> Any:
     ctx.assume(x < y, "ordered")
     bool(flag)
     bool(free > 3)
+    start_counting()
+    few = flag.__sym_ite__(counted(2), counted(1) + y)
+    bool(few <= free)
+    start_counting(False)
     least = sym_min(x * y, free, 7)
     chosen = flag.__sym_ite__(x * 2, y)
     bool(least + chosen <= 12)
@@ -42,6 +48,11 @@ def handed(run: Run) -> Any:
     ground = Ground()
     explored(run, ground)
     return json.loads(json.dumps(told(ground, NOTHING)))
+
+
+def test_there_is_something_of_every_kind() -> None:
+    kinds = {node[0] for node in handed(of_every_kind)["nodes"]}
+    assert kinds == {"input", "count", "+", "*", "min", "if", "//", "and", "<=", "=="}
 
 
 def test_what_was_told_saves_queries_and_changes_no_answer() -> None:
@@ -116,6 +127,8 @@ def test_inputs_that_do_not_satisfy_what_they_are_said_to_are_dropped() -> None:
         [["input", "x", 0, 3, True]],  # a flag is 0 or 1
         [["input", "x", 3, 0, False]],
         [["input", 7, 0, 3, False]],
+        [["count", -1]],
+        [["count", 1.5]],
         [["input", "x", 0.5, 3, False]],
         [["+", 0, 0, 1]],  # made of itself
         [["+", "1"]],
