@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from time import perf_counter
 
 from proofs.source.entries import ABORTS, USUAL
@@ -14,7 +14,7 @@ from proofs.source.proving.reach import with_executions
 from proofs.source.runs.bookings import MOST_SAMPLED
 from proofs.source.runs.scenarios import one_step, whole_loop
 from proofs.source.verdicts import Finding, SourceReport, undecided
-from proofs.symbolic import Limits
+from proofs.symbolic import Ground, Limits
 from proofs.verdict import ASYNC, MODES, Statistics
 
 ONE_STEP_SCOPE = (
@@ -42,6 +42,7 @@ def check_source(
     profile: str = "",
     base: Iterable[Text] = (),
     reach_paths: int = 0,
+    grounds: Mapping[str, Ground] | None = None,
 ) -> SourceReport:
     """Check a scheduler from its text alone; nothing of it is imported.
 
@@ -55,13 +56,14 @@ def check_source(
         profile: further profile lines, in the table's format.
         base: the texts it derives from, if they are others than its own.
         reach_paths: among how many paths to look, for each violation, for an execution of it.
+        grounds: of each scheduling mode, what is known beforehand; by default nothing.
 
     Raises:
         SourceError: the text is no scheduler, or does not load.
     """
     started = perf_counter()
     limits = limits or Limits(paths=20_000, seconds=120)
-    base = tuple(base)
+    base, grounds = tuple(base), grounds or {}
     label = None if base else version
     try:
         loaded = load(texts, profile_for(version, profile), base)
@@ -86,7 +88,9 @@ def check_source(
             mode=mode, sampled=MOST_SAMPLED, aborts=f"{ABORTS}() " if has_aborts else ""
         )
         try:
-            found, without, cost = check_mode(loaded, tasks, scope, limits, whole_loop_too)
+            found, without, cost = check_mode(
+                loaded, tasks, scope, limits, whole_loop_too, grounds.get(mode)
+            )
         except Rejected as refusal:
             return SourceReport(name, label, (), statistics, rejected=str(refusal))
         findings += with_executions(loaded, found, reach_paths) if reach_paths else found

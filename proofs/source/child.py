@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 import unicodedata  # noqa: F401  (the parser asks it about a name that is not ASCII)
+from collections.abc import Mapping
 from typing import Any
 
 from proofs.collecting import collect_rarely
@@ -23,6 +24,7 @@ from proofs.source.loader import Text
 from proofs.source.names import REFUSED_EVENTS, UNREAD
 from proofs.source.sandbox import Limit
 from proofs.source.verdicts import SourceReport
+from proofs.symbolic import Ground
 
 CLONE_NEWNET, CLONE_NEWUSER = 0x40000000, 0x10000000
 
@@ -30,26 +32,37 @@ CLONE_NEWNET, CLONE_NEWUSER = 0x40000000, 0x10000000
 def main() -> None:
     """Read work from stdin, do it, write the report to stdout."""
     request = json.load(sys.stdin)
-    limit = Limit(**request["limit"])
-    answer: dict[str, Any]
-    tried: list[str] = []
-    lock_down(limit, tried)
-    collect_rarely()
-    try:
-        report = _checked(request["job"]) if "job" in request else _compared(request["pair"])
-        answer = {"report": report.to_json()}
-    except SourceError as error:
-        answer = {"error": str(error), "status": error.status}
-    except MemoryError:
-        answer = {"stopped": f"the check used more than {limit.memory_bytes >> 20} MiB of memory"}
-    if tried and "report" in answer:  # an error of ours may have read the text to quote it
-        answer = {"refused": f"tried to reach outside ({tried[0]})"}
-    sys.stdout.write(json.dumps(answer))
+    sys.stdout.write(json.dumps(answer(request, Limit(**request["limit"]))))
     sys.stdout.flush()
     os._exit(0)
 
 
-def _checked(job: dict[str, Any]) -> SourceReport:
+def answer(
+    request: dict[str, Any], limit: Limit, grounds: Mapping[str, Ground] | None = None
+) -> dict[str, Any]:
+    """Lock this process down and do the work.
+
+    ``grounds``: of each scheduling mode, what is known beforehand.
+    """
+    tried: list[str] = []
+    lock_down(limit, tried)
+    collect_rarely()
+    found: dict[str, Any]
+    try:
+        if "job" in request:
+            found = {"report": _checked(request["job"], grounds).to_json()}
+        else:
+            found = {"report": _compared(request["pair"]).to_json()}
+    except SourceError as error:
+        found = {"error": str(error), "status": error.status}
+    except MemoryError:
+        found = {"stopped": f"the check used more than {limit.memory_bytes >> 20} MiB of memory"}
+    if tried and "report" in found:  # an error of ours may have read the text to quote it
+        found = {"refused": f"tried to reach outside ({tried[0]})"}
+    return found
+
+
+def _checked(job: dict[str, Any], grounds: Mapping[str, Ground] | None) -> SourceReport:
     return check.check_source(
         _texts(job["texts"]),
         job["name"],
@@ -59,6 +72,7 @@ def _checked(job: dict[str, Any]) -> SourceReport:
         profile=job["profile"],
         base=_texts(job["base"]),
         reach_paths=job["reach_paths"],
+        grounds=grounds,
     )
 
 

@@ -27,6 +27,7 @@ from proofs.source.errors import Rejected
 from proofs.source.names import FORBIDDEN_MODULES, FORBIDDEN_NAMES, UNREAD, is_forbidden
 from proofs.source.syntax import matching
 from proofs.source.syntax.annotations import refusals as of_annotations
+from proofs.source.walking import walk
 
 MAX_BYTES = 2_000_000
 MAX_NODES = 400_000
@@ -60,9 +61,7 @@ def parse(text: str, file: str) -> ast.Module:
     _bounded(tree, file)
     listing = set(_listing(tree))
     refusals = [
-        (getattr(node, "lineno", 1), why)
-        for node in ast.walk(tree)
-        for why in _refusals(node, listing)
+        (getattr(node, "lineno", 1), why) for node in walk(tree) for why in _refusals(node, listing)
     ]
     refusals = sorted([*refusals, *of_annotations(tree)])
     if refusals:
@@ -173,7 +172,7 @@ def _refusals(node: ast.AST, listing: Collection[ast.AST]) -> Iterator[str]:
         yield from _suspended(node)
     elif isinstance(node, ast.Try):
         yield from _suspended(node)
-        last = (inner for statement in node.finalbody for inner in ast.walk(statement))
+        last = (inner for statement in node.finalbody for inner in walk(statement))
         if any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in last):
             yield "leaves a finally block: that would swallow the checker's own exceptions"
     elif isinstance(node, ast.Constant):
@@ -185,7 +184,7 @@ def _refusals(node: ast.AST, listing: Collection[ast.AST]) -> Iterator[str]:
 
 def _listing(tree: ast.Module) -> Iterator[ast.AST]:
     """``__all__`` of a module and ``__slots__`` of a class, where they are lists of plain names."""
-    for scope in ast.walk(tree):
+    for scope in walk(tree):
         if isinstance(scope, ast.Module | ast.ClassDef):
             wanted = "__slots__" if isinstance(scope, ast.ClassDef) else "__all__"
             for statement in scope.body:

@@ -36,6 +36,7 @@ from proofs.source.syntax.acting import acting_properties, may_compute_ahead
 from proofs.source.syntax.marking import MARK, Marks
 from proofs.source.syntax.reporting import HAS, PERHAPS, TOTAL, only_taken
 from proofs.source.uses import Uses
+from proofs.source.walking import located, walk
 from proofs.symbolic import (
     Unsupported,
     sym_all,
@@ -128,7 +129,7 @@ def _made(
     """
     trees = {text.name: tree for text, tree in read}
     needs_base(trees, own)
-    nodes = {file: list(ast.walk(tree)) for file, tree in trees.items()}
+    nodes = {file: list(walk(tree)) for file, tree in trees.items()}
     host = Host(profile, reading.arities(chain.from_iterable(nodes.values())))
     host.files = set(trees)
     defined: dict[str, Any] = {}
@@ -198,12 +199,12 @@ def _executed(
     # The gate has passed this text; the tree kept for reports must stay as it was read.
     tree = matching.compared(tree_of(text.content, text.name))
     tree = optional.settled(tree, making.imports.is_certain)
-    imports = (n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom))
+    imports = (n for n in walk(tree) if isinstance(n, ast.Import | ast.ImportFrom))
     names = [what for node in imports for what in wanted(node)]
     unseen = {what.bound for what in names if not making.imports.knows(what)}
     tree = rewrite.rewrite(tree, text.name, making.sinks, making.acting, host.profile.sets, unseen)
     binding = Binding(making.imports)
-    tree = ast.fix_missing_locations(binding.visit(tree))
+    tree = located(binding.visit(tree))
     if making.marks is not None:
         tree = making.marks.put_into(tree, text.name)
     namespace: dict[str, Any] = {"__builtins__": making.builtins, "__name__": "scheduler"}

@@ -8,7 +8,6 @@ without a row is *undecided*, and the report prints the row that would settle it
 from __future__ import annotations
 
 import ast
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -66,9 +65,13 @@ class Row:
 
     @property
     def literal(self) -> Any:
-        """The value of a literal row."""
-        value = _literal(self.value)
-        return deepcopy(value) if isinstance(value, list | dict | tuple) else value
+        """The value of a literal row, its lists and the like made anew."""
+        return _anew(_literal(self.value))
+
+    @property
+    def kind_of_literal(self) -> type:
+        """The type of the value."""
+        return type(_literal(self.value))
 
     def covers(self, version: str | None) -> bool:
         """Whether the row speaks about a release (``None``: a text of unknown release)."""
@@ -83,6 +86,16 @@ class Row:
 @cache
 def _literal(text: str) -> Any:
     return ast.literal_eval(text)
+
+
+def _anew(value: Any) -> Any:
+    """A literal of its own: nobody else holds what can be changed of it."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind(map(_anew, value))
+    if kind is dict:
+        return {key: _anew(part) for key, part in value.items()}
+    return set(value) if kind is set else value
 
 
 def release_key(version: str) -> tuple[int, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from threading import Lock
 
 from proofs.source.errors import SourceError
 from proofs.source.fetch import PADDED, SCHEDULER, base_texts, fetch_release
 from proofs.source.inputs import read_source
-from proofs.source.sandbox import Job, Limit, check_in_sandbox
-from proofs.source.verdicts import Finding, SourceReport
+from proofs.source.sandbox import Job, Limit, Relay, check_in_sandbox
+from proofs.source.verdicts import Finding, SourceReport, joined
 from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED
 from spec.invariants import IDS
 
@@ -25,17 +27,18 @@ def check_release(
     modes: Sequence[str] = MODES,
     limit: Limit | None = None,
     reach_paths: int = REACH_PATHS,
-    at_once: bool = True,
 ) -> SourceReport:
     """Fetch a release and check it; each violation with a real execution if one is found.
 
     Raises:
         SourceError: the release cannot be fetched.
     """
-    release = fetch_release(version)
-    name = f"vLLM {version}"
-    job = Job(release.texts, name, version, whole_loop, tuple(modes), reach_paths=reach_paths)
-    return check_in_sandbox(job, limit, at_once=at_once)
+    return check_in_sandbox(_job(version, whole_loop, tuple(modes), reach_paths), limit)
+
+
+def _job(version: str, whole_loop: bool, modes: tuple[str, ...], reach_paths: int) -> Job:
+    texts, name = fetch_release(version).texts, f"vLLM {version}"
+    return Job(texts, name, version, whole_loop, modes, reach_paths=reach_paths)
 
 
 def check_given(
@@ -129,29 +132,49 @@ def releases_matrix(
     reach_paths: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Matrix:
-    """Check many releases, each in a process of its own, ``jobs`` at a time.
+    """Check many releases, each in processes of its own, ``jobs`` at a time.
 
-    The later a release the longer it takes: late ones come first, and the one that is left when the
-    others end is spread over the processors, with a process for each scheduling mode.
+    Neighbouring releases raise the same questions, so those of a scheduling mode are checked in a
+    row, the latest first: what was proved of numbers is proved.  Which proof of a promise is found
+    first may depend on the others then, and so which assumptions it names; its verdict does not.
     """
-    order = tuple(reversed(dict.fromkeys(versions)))
-
-    def one(version: str) -> SourceReport | tuple[str, str, int]:
-        spread = jobs > 1 and version == order[-1]
+    failures: dict[str, tuple[str, str, int]] = {}
+    tasks: dict[str, Job] = {}
+    for version in sorted(dict.fromkeys(versions), key=versions.index, reverse=True):
         try:
-            report = check_release(
-                version, whole_loop=whole_loop, reach_paths=reach_paths, at_once=spread
-            )
+            tasks[version] = _job(version, whole_loop, MODES, reach_paths)
         except SourceError as error:
-            return version, str(error), error.status
-        if progress is not None:
-            progress(version)
-        return report
+            failures[version] = version, str(error), error.status
+    order = list(tasks)
+    parts: dict[str, list[SourceReport]] = {version: [] for version in order}
+    rows = [MODES] if jobs == 1 else [(mode,) for mode in MODES]
+    one_by_one = Lock()
 
-    with ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
-        found = dict(zip(order, pool.map(one, order), strict=True))
-    results = [found[version] for version in versions]
+    def follow(relay: Relay) -> None:
+        for number, found in relay:
+            version = order[number]
+            with one_by_one:
+                if isinstance(found, SourceError):
+                    failures[version] = version, str(found), found.status
+                    continue
+                parts[version].append(found)
+                if progress is not None and len(parts[version]) == len(rows):
+                    progress(version)
+
+    with ThreadPoolExecutor(max_workers=len(rows)) as pool, ExitStack() as stack:
+        relays = [
+            Relay([replace(job, modes=row) for job in tasks.values()], None, jobs // len(rows))
+            for row in rows
+        ]
+        for relay in relays:
+            stack.enter_context(relay)
+        list(pool.map(follow, relays))
     return Matrix(
-        tuple(r for r in results if isinstance(r, SourceReport)),
-        tuple(r for r in results if not isinstance(r, SourceReport)),
+        tuple(_both(parts[v]) for v in versions if v in parts and v not in failures),
+        tuple(failures[v] for v in versions if v in failures),
     )
+
+
+def _both(parts: list[SourceReport]) -> SourceReport:
+    """The modes of a release in one report, in the order of reports."""
+    return joined(sorted(parts, key=lambda part: [MODES.index(f.mode) for f in part.findings]))

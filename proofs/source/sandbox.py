@@ -16,8 +16,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -33,6 +34,7 @@ R = TypeVar("R")
 ROOT = str(Path(__file__).resolve().parents[2])
 MAX_REPORT = 16_000_000
 """Largest report accepted from a child, bytes."""
+TOO_LONG = "the check did not finish within {:g} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +75,23 @@ class Pair:
     base: tuple[Text, ...] = ()
 
 
-def check_in_sandbox(job: Job, limit: Limit | None = None, *, at_once: bool = True) -> SourceReport:
+def check_in_sandbox(job: Job, limit: Limit | None = None) -> SourceReport:
     """``check.check_source`` in limited child processes, one per scheduling mode.
 
     Args:
         limit: what each child may use.
-        at_once: run the modes at the same time; otherwise one child does all of them.
 
     Raises:
         SourceError: a child found that the text is no scheduler, or could not be started.
     """
-    modes = [(mode,) for mode in job.modes] if at_once and job.modes else [job.modes]
+    modes = [(mode,) for mode in job.modes] if job.modes else [job.modes]
     with ThreadPoolExecutor(max_workers=len(modes)) as pool:
-        parts = pool.map(lambda mode: _checked(replace(job, modes=mode), limit), modes)
+        parts = pool.map(lambda m: _in_child(_check(replace(job, modes=m)), limit), modes)
         return joined(list(parts))
 
 
-def _checked(job: Job, limit: Limit | None) -> SourceReport:
-    """One child's report."""
+def _check(job: Job) -> _Work[SourceReport]:
+    """A check as a child's work."""
     started = perf_counter()
 
     def refused(why: str) -> SourceReport:
@@ -101,8 +102,7 @@ def _checked(job: Job, limit: Limit | None) -> SourceReport:
         report = undecided(job.name, version, job.modes, why)
         return replace(report, statistics=Statistics(perf_counter() - started))
 
-    work = _Work("job", asdict(job), job.name, refused, stopped, SourceReport.from_json)
-    return _in_child(work, limit or Limit())
+    return _Work("job", asdict(job), job.name, refused, stopped, SourceReport.from_json)
 
 
 def diff_in_sandbox(pair: Pair, limit: Limit | None = None) -> DiffReport:
@@ -116,12 +116,12 @@ def diff_in_sandbox(pair: Pair, limit: Limit | None = None) -> DiffReport:
     """
     modes = [(mode,) for mode in pair.modes] if pair.modes else [pair.modes]
     with ThreadPoolExecutor(max_workers=len(modes)) as pool:
-        parts = pool.map(lambda mode: _compared(replace(pair, modes=mode), limit), modes)
+        parts = pool.map(lambda m: _in_child(_comparison(replace(pair, modes=m)), limit), modes)
         return together(list(parts))
 
 
-def _compared(pair: Pair, limit: Limit | None) -> DiffReport:
-    """One child's report."""
+def _comparison(pair: Pair) -> _Work[DiffReport]:
+    """A comparison as a child's work."""
 
     def refused(why: str) -> DiffReport:
         return DiffReport(*pair.names, "", (), (), rejected=f"rejected: {why}")
@@ -130,8 +130,7 @@ def _compared(pair: Pair, limit: Limit | None) -> DiffReport:
         return DiffReport(*pair.names, "nothing was compared", (), (), undecided=(why,))
 
     name = " -> ".join(pair.names)
-    work = _Work("pair", asdict(pair), name, refused, stopped, DiffReport.from_json)
-    return _in_child(work, limit or Limit())
+    return _Work("pair", asdict(pair), name, refused, stopped, DiffReport.from_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +147,31 @@ class _Work(Generic[R]):
     read: Callable[[dict[str, Any]], R]
 
 
-def _in_child(work: _Work[R], limit: Limit) -> R:
+def _in_child(work: _Work[R], limit: Limit | None) -> R:
     """Send work to a child process and wait for its answer."""
-    start = f"import sys; sys.path.insert(0, {ROOT!r}); import proofs.source.child as c; c.main()"
+    limit = limit or Limit()
+    child = _started("child")
+    try:
+        request = json.dumps({work.kind: work.data, "limit": asdict(limit)}).encode()
+        answer, said = child.communicate(request, timeout=limit.wall_seconds)
+    except subprocess.TimeoutExpired:
+        return work.stopped(TOO_LONG.format(limit.wall_seconds))
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.communicate()
+    return _read(work, limit, child.returncode, answer, said)
+
+
+def _started(module: str) -> subprocess.Popen[bytes]:
+    """A process of a session of its own, with nothing of our surroundings, that runs a module."""
+    source = (
+        f"import sys; sys.path.insert(0, {ROOT!r}); import proofs.source.{module} as m; m.main()"
+    )
     environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
     try:
-        child = subprocess.Popen(
-            [sys.executable, "-I", "-c", start],
+        return subprocess.Popen(
+            [sys.executable, "-I", "-c", source],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -165,16 +182,52 @@ def _in_child(work: _Work[R], limit: Limit) -> R:
         )
     except OSError as error:
         raise SourceError(f"cannot start the checking process: {error}", CANNOT_TELL) from None
-    try:
-        request = json.dumps({work.kind: work.data, "limit": asdict(limit)}).encode()
-        answer, said = child.communicate(request, timeout=limit.wall_seconds)
-    except subprocess.TimeoutExpired:
-        return work.stopped(f"the check did not finish within {limit.wall_seconds:g} s")
-    finally:
-        if child.poll() is None:
-            child.kill()
-            child.communicate()
-    return _read(work, limit, child.returncode, answer, said)
+
+
+class Relay:
+    """Checks in a row, see `relay`: each in a limited process of its own, as `check_in_sandbox`.
+
+    Iterate over it once, for the number of a job and its report, or why there is none, in the order
+    in which they are done.  ``at_once``: how many jobs are worked at together.
+    """
+
+    def __init__(self, jobs: Sequence[Job], limit: Limit | None = None, at_once: int = 1) -> None:
+        self._works, self._limit = [_check(job) for job in jobs], limit or Limit()
+        request = {"limit": asdict(self._limit), "at_once": at_once}
+        self._request = json.dumps(request | {"jobs": [work.data for work in self._works]})
+        self._child = _started("relay")
+
+    def __enter__(self) -> Relay:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Stop what still runs."""
+        with self._child:
+            if self._child.poll() is None:
+                os.killpg(self._child.pid, signal.SIGKILL)
+
+    def __iter__(self) -> Iterator[tuple[int, SourceReport | SourceError]]:
+        assert self._child.stdin is not None and self._child.stdout is not None
+        left = set(range(len(self._works)))
+        with suppress(BrokenPipeError), self._child.stdin as to:
+            to.write(self._request.encode())
+        for line in self._child.stdout:
+            answer = json.loads(line)
+            left.discard(answer["number"])
+            yield answer["number"], self._report(answer)
+        for number in left:
+            why = f"{self._works[number].name}: the checking process failed"
+            yield number, SourceError(why, CANNOT_TELL)
+
+    def _report(self, answer: dict[str, Any]) -> SourceReport | SourceError:
+        work: _Work[SourceReport] = self._works[answer["number"]]
+        if not answer["in_time"]:
+            return work.stopped(TOO_LONG.format(self._limit.wall_seconds))
+        told, said = (answer[name].encode() for name in ("answer", "said"))
+        try:
+            return _read(work, self._limit, answer["status"], told, said)
+        except SourceError as failure:
+            return failure
 
 
 def _read(work: _Work[R], limit: Limit, status: int, answer: bytes, said: bytes) -> R:

@@ -187,10 +187,11 @@ def divide(pool: Pool, dividend: Any, divisor: Any) -> Any:
         raise ZeroDivisionError("integer division or modulo by zero")
     if two < 0:
         one, two = -one, -two
-    return pool.remember("//", one, two, lambda: _quotient(pool, one, two))
+    return pool.remember("//", one, two, lambda: quotient(pool, one, two))
 
 
-def _quotient(pool: Pool, dividend: Term, divisor: Term) -> Term:
+def quotient(pool: Pool, dividend: Term, divisor: Term) -> Term:
+    """``dividend // divisor`` where the divisor is positive, and some number where it is not."""
     if type(divisor) is int and type(dividend) is int:
         return dividend // divisor
     if type(divisor) is int:

@@ -83,6 +83,10 @@ class Pool:
             formula.negation.negation = formula
         return formula
 
+    def literals(self) -> list[SymBool]:
+        """Every positive literal, in order of creation: half its index is its place."""
+        return list(self._formulas.values())
+
     # -- operators of SymInt ---------------------------------------------------------
 
     def apply(self, operator: str, left: SymInt, right: Any) -> Any:

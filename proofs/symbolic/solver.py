@@ -232,6 +232,18 @@ class Solver:
         finally:
             self.pop_to(depth)
 
+    def refutes(self, formulas: Iterable[SymBool]) -> bool:
+        """Whether further formulas contradict, as far as a short try shows."""
+        depth = self.depth
+        self.push()
+        try:
+            for formula in formulas:
+                self.add(formula)
+            self._tell()
+            return isinstance(self._ask(self._solver), Unsat)
+        finally:
+            self.pop_to(depth)
+
     def _cheaper(self, outcome: Unsat, dear: Callable[[str], bool]) -> Unsat:
         """The same without each dear name in its core that all the others can do without."""
         started, without = perf_counter(), frozenset[str]()

@@ -15,6 +15,7 @@ from typing import Any
 from proofs.source.names import listed
 from proofs.source.objects.host import Host
 from proofs.source.objects.sealed import SealedMeta
+from proofs.source.walking import walk
 from proofs.symbolic import SymInt
 
 _MISSING = object()
@@ -116,7 +117,7 @@ class _Pure:
         given = function.args
         self._plain = not (given.vararg or given.kwarg or given.defaults or any(given.kw_defaults))
         self._names = {a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
-        inside = (n for s in function.body for n in ast.walk(s) if isinstance(n, ast.Name))
+        inside = (n for s in function.body for n in walk(s) if isinstance(n, ast.Name))
         self._names |= {n.id for n in inside if isinstance(n.ctx, ast.Store)}
 
     def is_so(self) -> bool:

@@ -168,8 +168,8 @@ def is_constant(host: Host, path: str) -> bool:
 
 
 def _call(host: Host, row: Row) -> Callable[..., Any]:
-    value = row.literal
-    if type(value) in _LASTING:
+    if row.kind_of_literal in _LASTING:
+        value = row.literal
         return lambda *args, **kwargs: value
     return lambda *args, **kwargs: row.literal
 
@@ -179,7 +179,7 @@ def _free(host: Host, row: Row) -> Any:
 
 
 def _passed_on(host: Host, row: Row) -> Any:
-    return _answered(row, lambda: Veiled(type(row.literal), row.attribute))
+    return _answered(row, lambda: Veiled(row.kind_of_literal, row.attribute))
 
 
 def _answered(row: Row, answer: Callable[[], Any]) -> Any:

@@ -51,7 +51,12 @@ SIZES = ("max_model_len", "num_spec_tokens", "long_prefill_token_threshold")
 
 
 def check_mode(
-    loaded: Loaded, tasks: Iterable[Task], scope: str, limits: Limits, inductive: bool
+    loaded: Loaded,
+    tasks: Iterable[Task],
+    scope: str,
+    limits: Limits,
+    inductive: bool,
+    ground: Ground | None = None,
 ) -> tuple[list[Finding], tuple[str, ...], Statistics]:
     """Every invariant on one text under one scheduling mode.
 
@@ -59,8 +64,9 @@ def check_mode(
         tasks: the explorations; together they cover the mode.
         scope: what a proof covers, in words.
         inductive: whether the tasks make up the whole loop, so that clauses must be kept.
+        ground: what is known beforehand.
     """
-    tasks, ground, spelled = list(tasks), Ground(), Spelled()
+    tasks, ground, spelled = list(tasks), ground or Ground(), Spelled()
     statistics = Statistics()
     everything = frozenset(SERVES) - UNJUDGED
     kept = everything

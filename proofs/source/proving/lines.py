@@ -10,6 +10,7 @@ from typing import Any
 
 from proofs.source.entries import ENTRY
 from proofs.source.loader import Loaded
+from proofs.source.walking import walk
 
 BRANCHES = 12
 """Branch decisions a trace shows, counted back from the decisive line."""
@@ -155,7 +156,7 @@ class Layout:
         """First line of ``target = variable`` → the variable."""
         self.exits: set[int] = set()
         """Lines of ``break`` and ``continue``."""
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.If):
                 for line in range(node.lineno, (node.test.end_lineno or node.lineno) + 1):
                     self.branch[line] = node
@@ -173,7 +174,7 @@ class Layout:
     def says(self) -> dict[int, str]:
         """First line of a statement, or of a condition → what stands there."""
         told: dict[int, str] = {}
-        for node in ast.walk(self._tree):
+        for node in walk(self._tree):
             if isinstance(node, ast.stmt) and not hasattr(node, "body"):
                 told[node.lineno] = ast.unparse(node)
             elif isinstance(node, ast.If | ast.While):

@@ -18,6 +18,7 @@ from proofs.source.objects.host import RanOn, is_plain_dict
 from proofs.source.objects.requests import Request, length_of
 from proofs.source.proving.sites import Site
 from proofs.source.syntax.rewrite import read
+from proofs.source.walking import walk
 from proofs.trace import Violation
 from spec.claims import NEGATED, RELATIONS
 
@@ -84,11 +85,11 @@ def request_at(loaded: Loaded, error: Exception) -> str:
 
 def _looks_at_one(tree: ast.Module, function: str, line: int) -> bool:
     """Whether a line of a function is about one request: in a loop, or the request was given."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.FunctionDef) or node.name != function:
             continue
         if node.lineno <= line <= (node.end_lineno or 0):
-            loops = (n for n in ast.walk(node) if isinstance(n, ast.For | ast.While))
+            loops = (n for n in walk(node) if isinstance(n, ast.For | ast.While))
             inside = any(n.lineno <= line <= (n.end_lineno or 0) for n in loops)
             return inside or any(argument.arg == REQUEST for argument in node.args.args)
     return False
@@ -133,7 +134,7 @@ def _sides(
     """Both sides of the comparison an assertion failed on, if they are whole numbers."""
     if not isinstance(error, AssertionError):
         return None
-    for node in ast.walk(loaded.trees[site.file]):
+    for node in walk(loaded.trees[site.file]):
         if isinstance(node, ast.Assert) and node.lineno <= site.line <= (node.end_lineno or 0):
             try:
                 return _failed(node.test, True, frame)

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Collection, Iterable, Sequence
 
 from proofs.source.syntax.computing import call, only_computes
+from proofs.source.walking import walk
 
 READ = "_read__"
 _PROPERTIES = ("property", "cached_property")
@@ -50,7 +51,7 @@ def may_compute_ahead(nodes: Iterable[ast.AST]) -> bool:
         for node in nodes
         if isinstance(node, ast.FunctionDef)
         for decorator in node.decorator_list
-        for part in ast.walk(decorator)
+        for part in walk(decorator)
     }
     return not any(_redefines(node, id(node) in decorators) for node in nodes)
 
@@ -99,7 +100,7 @@ def _computed(function: ast.FunctionDef) -> ast.expr | None:
 
 
 def _mentions(value: ast.expr, names: Iterable[str]) -> bool:
-    return any(isinstance(n, ast.Attribute) and n.attr in names for n in ast.walk(value))
+    return any(isinstance(n, ast.Attribute) and n.attr in names for n in walk(value))
 
 
 class Acting(ast.NodeTransformer):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from proofs.source.names import listed
+from proofs.source.walking import walk
 
 WHY = "contains an annotation that does more than name a type"
 MAY_FAIL = "contains an annotation that may fail while a function runs"
@@ -27,7 +28,7 @@ def refusals(tree: ast.Module) -> Iterator[tuple[int, str]]:
     )
     own = _own(tree)
     for annotation, when in _annotations(tree, _LOADING):
-        if any(isinstance(part, _ACTS) for part in ast.walk(annotation)):
+        if any(isinstance(part, _ACTS) for part in walk(annotation)):
             yield annotation.lineno, WHY
         elif when != _NEVER and not deferred:
             if not _names_a_type(annotation, own):
@@ -57,13 +58,13 @@ def _own(tree: ast.Module) -> _Own:
 def cannot_fail(node: ast.expr, tree: ast.Module) -> bool:
     """Whether an expression names a type wherever it stands in a text, and does no more."""
     own = _own(tree)
-    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    names = {part.id for part in walk(node) if isinstance(part, ast.Name)}
     return not names & own.values and _names_a_type(node, own) and _cannot_fail(node, own)
 
 
 def _values(tree: ast.Module) -> Iterator[str]:
     """Names the text gives to values."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
                 yield name
@@ -72,7 +73,7 @@ def _values(tree: ast.Module) -> Iterator[str]:
 
 
 def _classes(tree: ast.Module) -> Iterator[str]:
-    return (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return (node.name for node in walk(tree) if isinstance(node, ast.ClassDef))
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:
@@ -91,7 +92,7 @@ def _annotations(node: ast.AST, scope: int) -> Iterator[tuple[ast.expr, int]]:
     """
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef):
-            arguments = [a for a in ast.walk(child.args) if isinstance(a, ast.arg)]
+            arguments = [a for a in walk(child.args) if isinstance(a, ast.arg)]
             given = (*(a.annotation for a in arguments), child.returns)
             when = _LOADING if scope == _LOADING else _RUNNING
             yield from ((annotation, when) for annotation in given if annotation is not None)

@@ -16,6 +16,7 @@ from proofs.source.objects.merging import ALL, MERGE, TRUTH
 from proofs.source.objects.storing import AHEAD
 from proofs.source.syntax.computing import Loop, Reads, call, only_computes, thunk
 from proofs.source.syntax.guarding import HOLDS
+from proofs.source.walking import walk
 
 Visit = Callable[[ast.expr], ast.expr]
 
@@ -40,7 +41,7 @@ class Breaking:
 
     def instead_of(self, node: ast.If) -> list[ast.stmt] | None:
         """What replaces it; None where it does more."""
-        leaves = any(isinstance(inner, ast.Break) for inner in ast.walk(node))
+        leaves = any(isinstance(inner, ast.Break) for inner in walk(node))
         if not leaves or node.orelse or not only_computes(node.test):
             return None
         if not self._fit(node, node.body):

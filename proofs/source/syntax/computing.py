@@ -10,6 +10,8 @@ import ast
 from collections.abc import Sequence
 from typing import TypeGuard
 
+from proofs.source.walking import walk
+
 Loop = ast.For | ast.While
 _LOOPS = (ast.For, ast.While)
 
@@ -56,16 +58,16 @@ class Reads:
         self._loads = _loads(function)
         self._deferred = {
             node.id
-            for inner in ast.walk(function)
+            for inner in walk(function)
             if isinstance(inner, ast.FunctionDef | ast.Lambda) and inner is not function
             for node in _loads(inner)
         }
-        self._leaks = any(isinstance(n, ast.Nonlocal | ast.Global) for n in ast.walk(function))
+        self._leaks = any(isinstance(n, ast.Nonlocal | ast.Global) for n in walk(function))
         self._inner = {
             inner
-            for outer in ast.walk(function)
+            for outer in walk(function)
             if isinstance(outer, _LOOPS)
-            for inner in ast.walk(outer)
+            for inner in walk(outer)
             if isinstance(inner, _LOOPS) and inner is not outer
         }
 
@@ -77,7 +79,7 @@ class Reads:
         Nobody reads it but they, and not before the first of them sets it; or long before the loop.
         ``once``: whether they may set it only once.
         """
-        inside = [n for s in statements for n in ast.walk(s) if _is_name(n, name)]
+        inside = [n for s in statements for n in walk(s) if _is_name(n, name)]
         first = min(inside, key=lambda n: (n.lineno, n.col_offset))
         sets = any(
             isinstance(s, ast.Assign) and first in s.targets and not _reads_name(s.value, name)
@@ -97,13 +99,13 @@ class Reads:
 
 def _loads(node: ast.AST) -> list[ast.Name]:
     """Where names are read, or have to be there."""
-    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    names = (n for n in walk(node) if isinstance(n, ast.Name))
     return [name for name in names if not isinstance(name.ctx, ast.Store)]
 
 
 def _reads_name(value: ast.expr, name: str) -> bool:
     """Whether an expression reads a name."""
-    return any(_is_name(node, name) for node in ast.walk(value))
+    return any(_is_name(node, name) for node in walk(value))
 
 
 def _is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:

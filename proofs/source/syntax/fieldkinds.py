@@ -12,6 +12,7 @@ import ast
 from proofs.source.names import listed
 from proofs.source.syntax.annotations import cannot_fail
 from proofs.source.syntax.fields import ANNOTATED, FIELD, OF_CLASS, STRANGE
+from proofs.source.walking import walk
 
 _WORDS = listed("ClassVar InitVar KW_ONLY")
 _TYPING = listed("typing typing_extensions")
@@ -25,7 +26,7 @@ class _Names:
         self.members: dict[str, str] = {}
         self.others: set[str] = set()
         """Names the text binds otherwise."""
-        for node in ast.walk(tree):
+        for node in walk(tree):
             match node:
                 case ast.Import(names=aliases):
                     for alias in aliases:
@@ -57,7 +58,7 @@ class Fields:
 
     def __init__(self, tree: ast.Module) -> None:
         self._names = _Names(tree)
-        imported = (a for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names)
+        imported = (a for n in walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names)
         self._words = _WORDS | {a.asname for a in imported if a.name in _WORDS and a.asname}
 
     def of(self, node: ast.ClassDef) -> ast.stmt | None:
@@ -77,12 +78,12 @@ class Fields:
         return ast.Assign([ast.Name("__annotations__", ast.Store())], value)
 
     def _kind(self, annotation: ast.expr) -> str:
-        if not any(map(self._mentions, ast.walk(annotation))):
+        if not any(map(self._mentions, walk(annotation))):
             return FIELD
         outer = annotation.value if isinstance(annotation, ast.Subscript) else annotation
         rest = annotation.slice if isinstance(annotation, ast.Subscript) else ast.Constant(None)
         usual = self._names.is_member(outer, "ClassVar")
-        return OF_CLASS if usual and not any(map(self._mentions, ast.walk(rest))) else STRANGE
+        return OF_CLASS if usual and not any(map(self._mentions, walk(rest))) else STRANGE
 
     def _mentions(self, node: ast.AST) -> bool:
         match node:
@@ -97,7 +98,7 @@ def _in_class(statement: ast.stmt) -> list[ast.AST]:
     """A statement with all in it that runs in the class."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.Lambda):
         return []
-    return list(ast.walk(statement))
+    return list(walk(statement))
 
 
 class Casts:

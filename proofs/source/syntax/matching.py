@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from proofs.source.walking import located, walk
+
 REFUSED = "contains a match statement with a pattern other than values, names and tuples of these"
 
 
@@ -18,7 +20,7 @@ def refusals(node: ast.Match) -> Iterator[str]:
     """Why a statement is refused, if it is."""
     subject = node.subject
     size = len(subject.elts) if isinstance(subject, ast.Tuple) else None
-    if size is not None and any(isinstance(e, ast.Starred) for e in ast.walk(subject)):
+    if size is not None and any(isinstance(e, ast.Starred) for e in walk(subject)):
         size = None
     if not all(_is_plain(case.pattern, size) for case in node.cases):
         yield REFUSED
@@ -39,7 +41,7 @@ def _is_plain(pattern: ast.pattern, size: int | None) -> bool:
 
 
 def _names(pattern: ast.pattern) -> list[str]:
-    return [n.name for n in ast.walk(pattern) if isinstance(n, ast.MatchAs) and n.name is not None]
+    return [n.name for n in walk(pattern) if isinstance(n, ast.MatchAs) and n.name is not None]
 
 
 class _Comparing(ast.NodeTransformer):
@@ -117,5 +119,7 @@ def _listed(made: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
 
 def compared(tree: ast.Module) -> ast.Module:
     """The tree with comparisons in the place of match statements; it is changed."""
+    if not any(isinstance(node, ast.Match) for node in walk(tree)):
+        return tree
     made: ast.Module = _Comparing().visit(tree)
-    return ast.fix_missing_locations(made)
+    return located(made)

@@ -16,6 +16,7 @@ from proofs.source.syntax.computing import Loop, Reads, call, only_computes, thu
 from proofs.source.syntax.guarding import Guarding
 from proofs.source.syntax.leaving import leaving_at_once
 from proofs.source.syntax.reporting import FILLS, report_filled, summed
+from proofs.source.walking import walk
 
 
 class Merger(ast.NodeTransformer):
@@ -259,7 +260,7 @@ class Merger(ast.NodeTransformer):
 def _picking(function: ast.FunctionDef) -> set[str]:
     """Names that stand in a subscript or a range somewhere in a function."""
     found: set[str] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         places: list[ast.expr] = []
         if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
             places = [node.slice]
@@ -269,7 +270,7 @@ def _picking(function: ast.FunctionDef) -> set[str]:
             and node.func.id == "range"
         ):
             places = list(node.args)
-        found |= {n.id for place in places for n in ast.walk(place) if isinstance(n, ast.Name)}
+        found |= {n.id for place in places for n in walk(place) if isinstance(n, ast.Name)}
     return found
 
 

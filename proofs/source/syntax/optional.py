@@ -11,6 +11,8 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeGuard
 
+from proofs.source.walking import walk
+
 MODULE = "an optional import"
 """Where such names come from; no module is called that."""
 _Import = ast.Import | ast.ImportFrom
@@ -91,7 +93,7 @@ def _is_said(value: ast.expr) -> bool:
     """Whether a value is written out, or a name."""
     values = (ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.UnaryOp)
     parts = (*values, ast.USub, ast.Not, ast.expr_context)
-    return all(isinstance(part, parts) for part in ast.walk(value))
+    return all(isinstance(part, parts) for part in walk(value))
 
 
 def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
@@ -101,7 +103,7 @@ def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
                 for alias in aliases:
                     yield alias.asname or alias.name.split(".")[0]
             case ast.Assign(targets=targets):
-                walked = (part for target in targets for part in ast.walk(target))
+                walked = (part for target in targets for part in walk(target))
                 yield from (part.id for part in walked if isinstance(part, ast.Name))
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.FunctionDef(name=name):
                 yield name

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from proofs.source.entries import ABORTS
 from proofs.source.names import MUTATORS
+from proofs.source.walking import walk
 
 
 def arities(nodes: Iterable[ast.AST]) -> dict[str, int]:
@@ -41,7 +42,7 @@ def state(nodes: Mapping[str, list[ast.AST]]) -> dict[str, tuple[str, int]]:
     for file, inside in nodes.items():
         for function in inside:
             if isinstance(function, ast.FunctionDef) and function.name != "__init__":
-                for node in ast.walk(function):
+                for node in walk(function):
                     for attribute in _changed(node):
                         found.setdefault(attribute.attr, (file, attribute.lineno))
     return found
@@ -77,12 +78,12 @@ def mentioned(trees: Mapping[str, ast.Module], name: str) -> tuple[str, int]:
     """Where an attribute or a global is named outside of ``__init__``, or else where it is made."""
     made = ("?", 0)
     for file, tree in trees.items():
-        for function in ast.walk(tree):
+        for function in walk(tree):
             if isinstance(function, ast.FunctionDef):
-                named = [n.lineno for n in ast.walk(function) if _names(n, name)]
+                named = [n.lineno for n in walk(function) if _names(n, name)]
                 if named and function.name != "__init__":
                     return file, min(named)
-        lines = [node.lineno for node in ast.walk(tree) if _names(node, name)]
+        lines = [node.lineno for node in walk(tree) if _names(node, name)]
         if lines and not made[1]:
             made = file, min(lines)
     return made

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Collection, Iterable
 
 from proofs.source.syntax.computing import call, only_computes, thunk
+from proofs.source.walking import walk
 
 HAS, PERHAPS, TOTAL = "_has__", "_perhaps__", "_total__"
 
@@ -25,12 +26,12 @@ def is_of(node: ast.AST, names: Collection[str]) -> bool:
 def reports(function: ast.FunctionDef) -> set[str]:
     """Names that hold one new dictionary, are stored into, and are handed on when it returns."""
     uses: dict[str, list[ast.Name]] = {}
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Name):
             uses.setdefault(node.id, []).append(node)
     fine: dict[str, list[ast.Name]] = {}
     made: list[str] = []
-    for node in ast.walk(function):
+    for node in walk(function):
         match node:
             case (
                 ast.Assign(targets=[ast.Name() as name], value=ast.Dict(keys=[]))

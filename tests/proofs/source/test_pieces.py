@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from mini import text
+from mini import text, texts
 
 from proofs.source import fetch, releases
+from proofs.source.check import check_source
 from proofs.source.errors import SourceError
 from proofs.source.inputs import read_source
 from proofs.source.library import vocabulary
@@ -26,11 +27,11 @@ from proofs.source.profile import Row, parse, profile_for
 from proofs.source.profile_table import TABLE
 from proofs.source.releases import Matrix, check_release, releases_matrix
 from proofs.source.runs.goals import flight_goals
+from proofs.source.sandbox import Job
 from proofs.source.syntax.computing import only_computes
 from proofs.source.syntax.merger import Merger
-from proofs.source.verdicts import SourceReport
 from proofs.symbolic import Exploration, evaluate
-from proofs.verdict import Statistics
+from proofs.verdict import MODES
 
 # -- the profile -----------------------------------------------------------------------------------
 
@@ -48,6 +49,17 @@ def test_every_literal_can_be_read() -> None:
     for row in parse(TABLE):
         if row.kind in ("const", "call"):
             assert row.literal is not row
+
+
+def test_whoever_asks_gets_a_literal_of_its_own() -> None:
+    row = Row("a()", "call", "[([], {1: [2]}, {3}), None]", "", "", "")
+    first, again = row.literal, row.literal
+    assert first == again == [([], {1: [2]}, {3}), None] and row.kind_of_literal is list
+    first[0][0].append(1)
+    first[0][1][1].append(3)
+    first[0][2].add(4)
+    first.append(5)
+    assert row.literal == again == [([], {1: [2]}, {3}), None]
 
 
 def test_no_attribute_has_two_rows() -> None:
@@ -246,21 +258,27 @@ def test_a_matrix_says_which_release_failed() -> None:
     assert isinstance(matrix, Matrix) and matrix.cell("0.1.0", "progress") == "-"
 
 
-def test_the_last_release_to_be_started_is_spread_and_the_order_is_as_given(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_releases_are_checked_in_a_row_and_told_in_the_order_given(
+    jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spread: dict[str, bool] = {}
+    def job(version: str, whole_loop: bool, modes: tuple[str, ...], reach_paths: int) -> Job:
+        if version == "0.4.0":
+            raise SourceError("no such release", 3)
+        return Job(texts() if version != "0.3.0" else (), version, None, whole_loop, modes)
 
-    def check(version: str, *, at_once: bool, **options: Any) -> SourceReport:
-        spread[version] = at_once
-        return SourceReport(version, version, (), Statistics())
-
-    monkeypatch.setattr(releases, "check_release", check)
-    matrix = releases_matrix(["0.1.0", "0.3.0", "0.2.0"], jobs=2)
-    assert [report.version for report in matrix.reports] == ["0.1.0", "0.3.0", "0.2.0"]
-    assert spread == {"0.1.0": True, "0.2.0": False, "0.3.0": False}
-    releases_matrix(["0.1.0"], jobs=1)
-    assert not spread["0.1.0"]
+    done: list[str] = []
+    monkeypatch.setattr(releases, "_job", job)
+    matrix = releases_matrix(
+        ["0.1.0", "0.4.0", "0.3.0", "0.2.0"], jobs, whole_loop=False, progress=done.append
+    )
+    assert [report.target for report in matrix.reports] == ["0.1.0", "0.2.0"]
+    assert sorted(done) == ["0.1.0", "0.2.0"]
+    assert [version for version, _, _ in matrix.failures] == ["0.4.0", "0.3.0"]
+    alone = check_source(texts(), "0.1.0", modes=MODES)
+    for report in matrix.reports:
+        told = [(f.invariant, f.mode, f.verdict) for f in report.findings]
+        assert told == [(f.invariant, f.mode, f.verdict) for f in alone.findings]
 
 
 def test_check_release_fetches_first() -> None:
