@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -13,7 +14,7 @@ from proofs.source.fetch import PADDED, SCHEDULER, base_texts, fetch_release
 from proofs.source.inputs import read_source
 from proofs.source.sandbox import Job, Limit, Relay, check_in_sandbox
 from proofs.source.verdicts import Finding, SourceReport, joined
-from proofs.verdict import MODES, PROVED, UNDECIDED, VIOLATED
+from proofs.verdict import ASYNC, MODES, PROVED, SYNC, UNDECIDED, VIOLATED
 from spec.invariants import IDS
 
 REACH_PATHS = 3_000
@@ -134,8 +135,8 @@ def releases_matrix(
 ) -> Matrix:
     """Check many releases, each in processes of its own, ``jobs`` at a time.
 
-    Neighbouring releases raise the same questions, so those of a scheduling mode are checked in a
-    row, the latest first: what was proved of numbers is proved.  Which proof of a promise is found
+    Neighbouring releases raise the same questions, so they are checked in rows, the
+    latest first: what was proved of numbers is proved.  Which proof of a promise is found
     first may depend on the others then, and so which assumptions it names; its verdict does not.
     """
     failures: dict[str, tuple[str, str, int]] = {}
@@ -145,34 +146,50 @@ def releases_matrix(
             tasks[version] = _job(version, whole_loop, MODES, reach_paths)
         except SourceError as error:
             failures[version] = version, str(error), error.status
-    order = list(tasks)
-    parts: dict[str, list[SourceReport]] = {version: [] for version in order}
-    rows = [MODES] if jobs == 1 else [(mode,) for mode in MODES]
+    parts: dict[str, list[SourceReport]] = {version: [] for version in tasks}
+    rows = _rows(list(tasks), jobs)
+    due = Counter(version for row in rows for version, _ in row)
     one_by_one = Lock()
 
-    def follow(relay: Relay) -> None:
+    def follow(row: _Row, relay: Relay) -> None:
         for number, found in relay:
-            version = order[number]
+            version, _ = row[number]
             with one_by_one:
                 if isinstance(found, SourceError):
                     failures[version] = version, str(found), found.status
                     continue
                 parts[version].append(found)
-                if progress is not None and len(parts[version]) == len(rows):
+                if progress is not None and len(parts[version]) == due[version]:
                     progress(version)
 
     with ThreadPoolExecutor(max_workers=len(rows)) as pool, ExitStack() as stack:
         relays = [
-            Relay([replace(job, modes=row) for job in tasks.values()], None, jobs // len(rows))
+            Relay([replace(tasks[v], modes=modes) for v, modes in row], None, jobs // len(rows))
             for row in rows
         ]
         for relay in relays:
             stack.enter_context(relay)
-        list(pool.map(follow, relays))
+        list(pool.map(follow, rows, relays))
     return Matrix(
         tuple(_both(parts[v]) for v in versions if v in parts and v not in failures),
         tuple(failures[v] for v in versions if v in failures),
     )
+
+
+_Row = list[tuple[str, tuple[str, ...]]]
+"""Releases, and the modes to check them in, one after the other."""
+_FOR_THE_OTHER = 7
+"""Of so many releases checked async, which takes a third longer, one is left to the other row."""
+
+
+def _rows(versions: list[str], jobs: int) -> list[_Row]:
+    """What is checked in a row: all, or two rows that take about as long."""
+    if jobs == 1:
+        return [[(version, MODES) for version in versions]]
+    slow: _Row = [(version, (ASYNC,)) for version in versions]
+    quick: _Row = [(version, (SYNC,)) for version in versions]
+    kept = len(slow) - len(slow) // _FOR_THE_OTHER
+    return [quick + slow[kept:], slow[:kept]]
 
 
 def _both(parts: list[SourceReport]) -> SourceReport:
