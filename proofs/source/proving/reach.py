@@ -19,7 +19,7 @@ from proofs.source.proving.concrete import NotReplayed, replay
 from proofs.source.proving.induct import explore
 from proofs.source.proving.outcome import Outcome, Topic
 from proofs.source.runs.harness import HELD_BACK
-from proofs.source.runs.life import life
+from proofs.source.runs.life import End, life
 from proofs.source.runs.shapes import Task
 from proofs.source.runs.state import Features
 from proofs.source.verdicts import REACHABLE, Finding
@@ -51,7 +51,7 @@ class Corner:
     diffusion: bool
     chunked: bool
     slots: bool
-    books: bool
+    end: End
     pool: bool
     """Whether the KV pool refused somebody."""
 
@@ -76,7 +76,7 @@ class Corner:
             config["num_sampled_tokens_per_step"] == 0,
             bool(config["enable_chunked_prefill"]),
             config.get("draft_slots", 0) > 0,
-            "booking" in name,
+            _end_of(name),
             bool(refused),
         )
 
@@ -121,6 +121,13 @@ class Corner:
         return fixed
 
 
+def _end_of(run: str) -> End:
+    """Where an execution has to end to break what a run has broken."""
+    if run.startswith("abort"):
+        return End.ABORT
+    return End.BOOKING if "booking" in run else End.STEP
+
+
 def with_executions(loaded: Loaded, findings: Iterable[Finding], paths: int) -> list[Finding]:
     """The findings, each violation with a real execution if one was found among so many paths.
 
@@ -161,7 +168,7 @@ def search(
                     return found, used
                 ranges = corner.ranges(requests, longest, extra)
                 name = f"from add_request: {count(steps, 'step')}, {count(requests, 'request')}"
-                play = life(steps, requests, {invariant for invariant, _ in missing}, corner.books)
+                play = life(steps, requests, {invariant for invariant, _ in missing}, corner.end)
                 task = Task(name, play, corner.features, tuple(ranges.items()))
                 limits = Limits(paths=paths - used, seconds=SECONDS)
                 traces, took = _tried(loaded, task, missing, limits)

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from proofs.source.objects.history import sequence
 from proofs.source.objects.requests import Request, RequestStatus
 from proofs.source.objects.stubs import Record
+from proofs.source.runs.aborts import ABORT, Abort
 from proofs.source.runs.bookings import MOST_SAMPLED
 from proofs.source.runs.carried import make_arbitrary
 from proofs.source.runs.due import Due, goals_of, judged
@@ -35,16 +37,23 @@ LONGEST_OUTPUT = 64
 """Bound on ``max_tokens`` in a search, tokens."""
 
 
-def life(steps: int, requests: int, wanted: Collection[str], books: bool) -> Scenario:
-    """The scenario of a whole execution; only its last step is judged.
+class End(Enum):
+    """What is judged of an execution."""
+
+    STEP = "its last step"
+    BOOKING = "that, and the booking of its output"
+    ABORT = "an abort after it"
+
+
+def life(steps: int, requests: int, wanted: Collection[str], end: End) -> Scenario:
+    """The scenario of a whole execution; only its end is judged.
 
     Args:
         wanted: ids of the invariants to judge.
-        books: whether the last step's output is booked too.
     """
 
     def play(h: Harness) -> list[Due]:
-        goals = goals_of(_Life(h, requests, books).play(steps))
+        goals = goals_of(_Life(h, requests, end).play(steps))
         return [goal for goal in goals if goal.invariant in wanted]
 
     return play
@@ -61,8 +70,8 @@ class _Share:
 
 
 class _Life:
-    def __init__(self, h: Harness, requests: int, books: bool) -> None:
-        self.h, self.books = h, books
+    def __init__(self, h: Harness, requests: int, end: End) -> None:
+        self.h, self.end = h, end
         start_counting(False)  # what is found is run again; a small world has plain numbers
         self.pending = [chr(ord("A") + index) for index in range(requests)]
         self.in_flight: deque[tuple[Any, list[_Share]]] = deque()
@@ -72,13 +81,29 @@ class _Life:
         due: list[Due] = []
         for number in range(steps):
             due = self._step(number, number == steps - 1)
-        return due
+        return self._abort(steps) if self.end is End.ABORT else due
+
+    def _abort(self, number: int) -> list[Due]:
+        """Whoever is still to enter does, and a client goes away; what must hold then."""
+        h, before = self.h, Moment()
+        self._arrivals(number, True, before)
+        h.everyone[:] = [r for r in h.everyone if r.request_id in h.scheduler.requests]
+        h.snapshot()
+        h.world.next_step()
+        h.world.given_back.clear()
+        for request in h.everyone:
+            if bool(h.context.bool(f"{request.request_id} is aborted")):
+                abort = Abort([request.request_id], (request,))
+                returned = ABORT.call(h, abort)
+                h.moments[-1].arrived = before.arrived
+                return ABORT.claims(h, abort, returned)
+        return []
 
     def _step(self, number: int, last: bool) -> list[Due]:
         h = self.h
         h.world.next_step()
         moment = h.moment()
-        self._arrivals(number, last, moment)
+        self._arrivals(number, last and self.end is not End.ABORT, moment)
         h.snapshot()
         output = h.schedule()
         seen = Step(h, output)
@@ -95,7 +120,7 @@ class _Life:
                 due += demand_goals(h, request)
             if h.is_async:
                 due += judged(seen.states())
-            if not self.books:
+            if self.end is End.STEP:
                 return due
         for decision in decisions:
             if decision.outcome == SCHEDULED:
@@ -113,7 +138,7 @@ class _Life:
         return due
 
     def _arrivals(self, number: int, last: bool, moment: Moment) -> None:
-        """Requests enter in order, now or later; all have entered by the last step."""
+        """Requests enter in order, now or later; all have entered when it is over."""
         h = self.h
         while self.pending:
             name = self.pending[0]

@@ -10,11 +10,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from mini import texts
-from planted import VERSION, Plant, release, verdicts, verdicts_about
+from planted import VERSION, Plant, findings, release, verdicts, verdicts_about
 
 from proofs.source import diff
 from proofs.source.check import check_source
+from proofs.source.loader import load
+from proofs.source.profile import profile_for
+from proofs.source.proving.reach import with_executions
 from proofs.source.runs.scenarios import shapes
+from proofs.source.verdicts import REACHABLE
 from proofs.verdict import MODES, PROVED, SYNC, UNDECIDED, VIOLATED
 
 GOES = ("abort",)
@@ -198,6 +202,26 @@ def test_who_is_aborted_with_other_words_is_undecided() -> None:
 def test_a_release_aborts_as_it_has_to(mode: str) -> None:
     found = verdicts(release(VERSION), mode, (*GOES, *LOADS, *ARRIVES))
     assert set(found.values()) == {PROVED}
+
+
+@pytest.mark.parametrize(
+    ("name", "events"),
+    [
+        ("who ran still runs", "('a client aborts A',)"),
+        (
+            "who waited still waits",
+            "('A arrives: 1 prompt token, max_tokens 1', 'a client aborts A')",
+        ),
+        ("who held KV still waits", "('a client aborts A',)"),
+    ],
+)
+def test_an_abort_is_reached_from_an_empty_engine(name: str, events: str) -> None:
+    plant = PLANTS[name]
+    found = [f for f in findings(plant.texts(), SYNC, plant.tasks) if f.verdict == VIOLATED]
+    ends = with_executions(load(plant.texts(), profile_for(VERSION)), found, 2_000)
+    about = [f for f in ends if f.invariant == plant.invariant and f.trace is not None]
+    assert [f.reachability for f in about] == [REACHABLE]
+    assert [str(f.trace.steps[-1].events) for f in about if f.trace is not None] == [events]
 
 
 @pytest.mark.parametrize(

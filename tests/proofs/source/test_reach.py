@@ -58,7 +58,7 @@ def test_every_execution_runs_again_on_its_numbers(overflowing: SourceReport) ->
         assert one_state is not None
         corner = Corner.of(one_state)
         ranges = corner.ranges(requests, int(trace.config["max_model_len"]), ())
-        play = life(steps, requests, {finding.invariant}, corner.books)
+        play = life(steps, requests, {finding.invariant}, corner.end)
         task = Task(trace.scenario["scenario"], play, corner.features, tuple(ranges.items()))
         again = replay(loaded, task, trace.scenario["answers"], finding.invariant)
         assert again.steps == trace.steps
