@@ -45,6 +45,8 @@ def calls_of(trace: Trace) -> list[Call]:
     """
     if trace.scenario is None or "world" not in trace.scenario:
         raise NotExpressed("the trace does not say what the scheduler was told")
+    if any(world.get("aborted") for world in trace.scenario["world"]):
+        raise NotExpressed("a client aborts, which is not told to the object")
     if any(step.rank for step in trace.steps):
         raise NotExpressed("the trace is of several ranks; the object is one")
     answers, questions = dict(trace.scenario["answers"]), Questions(trace.scenario["answers"])

@@ -74,9 +74,8 @@ class Moment:
 
     def world(self) -> dict[str, Any]:
         """All that the scheduler was told in it, as plain data."""
-        return {
+        told = {
             "arrived": [[name, *map(int, numbers)] for name, *numbers in self.arrived],
-            "aborted": list(self.aborted),
             "loaded": list(self.loaded),
             "hits": {name: int(hit) for name, hit in self.hits.items()},
             "matches": {name: [int(n), bool(load)] for name, (n, load) in self.matches.items()},
@@ -84,6 +83,7 @@ class Moment:
             "stopped": list(self.stopped),
             "proposed": {name: int(drafts) for name, drafts in self.proposed},
         }
+        return told | ({"aborted": list(self.aborted)} if self.aborted else {})
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from proofs.source.profile import profile_for
 from proofs.source.proving.concrete import replay
 from proofs.source.proving.reach import Corner, search
 from proofs.source.runs.harness import UNJUDGED
+from proofs.source.runs.life import End
 from proofs.source.runs.scenarios import one_step, whole_loop
 from proofs.source.runs.state import Features
 from proofs.source.verdicts import REACHABLE, SourceReport
@@ -156,7 +157,7 @@ def test_the_three_steps_of_53962_kill_the_engine_of_0_25() -> None:
     release = _release("0.25.0")
     loaded = load(release.texts, profile_for("0.25.0"))
     features = Features(async_scheduling=True)
-    corner = Corner(features, False, False, True, False, False, False)
+    corner = Corner(features, False, False, True, False, End.STEP, False)
     found, _ = search(loaded, corner, {("positive-schedule", "")}, 2_000)
     trace = found["positive-schedule", ""]
     assert [len(step.requests) for step in trace.steps] == [1, 2, 2]
