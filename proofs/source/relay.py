@@ -30,8 +30,11 @@ from proofs.symbolic.handing import Mark, told
 from proofs.symbolic.hearing import heard
 
 OUT, ERR = 1, 2
-MOST = 64_000_000
-"""Most that is read of a child, bytes; what a release has proved takes one in a hundred of it."""
+MOST = 16_000_000
+"""Most that is read of a child, bytes; what a release has proved takes a twentieth of it."""
+
+PATIENCE = 15.0
+"""Longest that one child is heard, seconds; a release takes two."""
 
 
 @dataclass(slots=True)
@@ -147,7 +150,23 @@ def _ended(pipes: selectors.BaseSelector) -> list[_Child]:
 
 
 def _hear(grounds: Grounds, handed: bytes) -> None:
-    """Take over what a child has proved and found, as far as it is true."""
-    with suppress(LookupError, TypeError, ValueError, AttributeError, RecursionError, MemoryError):
-        for mode, said in json.loads(handed).items():
-            heard(grounds[mode], said)
+    """Take over what a child has proved and found, as far as it is true, and as far as that comes
+    out in time: whatever a child says, nothing it says ends the relay."""
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        with suppress(Exception):
+            for mode, said in json.loads(handed).items():
+                heard(grounds[mode], said)
+    except _TooLong:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+class _TooLong(BaseException):
+    """Hearing took too long; no handler on the way is to catch it."""
+
+
+def _too_long(*_: object) -> NoReturn:
+    raise _TooLong

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 SEVERAL = 2
 """From here on, more make no difference."""
-
-
 MOST = 3
 """How many of anything a run has: requests in the largest crowd, tokens that come back."""
 
@@ -69,7 +67,9 @@ def added(old: Any, more: Any) -> Any:
 
 def taken(old: Any, less: Any) -> Any:
     """``old -= less``: or count them down."""
-    less = counted(less) if type(old) is int else less
+    trail = ACTIVE.get()
+    if type(old) is type(less) is int and less > 0 and trail is not None and trail.counting:
+        less = _count(trail.pool, less)
     return py.isub(old, less)  # type: ignore[no-untyped-call]
 
 
@@ -191,7 +191,7 @@ def _boundaries(operator: str, least: Bound, most: Bound) -> tuple[Bound, Bound]
 def divided(dividend: Term, divisor: Term) -> None:
     """Doubt the path where a larger run might have another quotient."""
     is_split = type(dividend) is SymInt and type(divisor) is int and divisor > 1
-    if is_split and known(dividend) is not None:  # type: ignore[arg-type]
+    if counts(divisor) or (is_split and known(dividend) is not None):  # type: ignore[arg-type]
         doubt(said(dividend, divisor))
 
 

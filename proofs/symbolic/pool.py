@@ -259,7 +259,7 @@ class Pool:
     def minimum(self, left: Any, right: Any) -> Any:
         """``min(left, right)``."""
         if type(left) in _TERMS and type(right) in _TERMS:
-            may_compare("<=", left, right)
+            may_compare("<", left, right)
         return derived.minimum(self, left, right)
 
     def maximum(self, left: Any, right: Any) -> Any:

@@ -35,7 +35,7 @@ _DIVIDED: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.RShift: ("_shifted__", operator.rshift),
 }
 FEW, CUT, ADDED, COUNTED, AT = "_few__", "_cut__", "_added__", "_counted__", "_at__"
-TAKEN, REPEATED = "_taken__", "_repeated__"
+TAKEN, REPEATED, MULTIPLIED = "_taken__", "_repeated__", "_multiplied__"
 LONGEST = 100_000
 """Of a range, which a text may make into a list."""
 
@@ -56,6 +56,7 @@ class Counting:
             TAKEN: taken,
             COUNTED: counted,
             REPEATED: self.repeated,
+            MULTIPLIED: multiplied,
             AT: self.at,
             CUT: self.cut,
             "min": self._of_all(sym_min),
@@ -117,7 +118,7 @@ class Counting:
 
     def numbers_in(self, *bounds: Any) -> Iterable[Any]:
         """``range``: a loop over it turns so often, whoever is still there."""
-        made = range(*map(self.cut, bounds))
+        made = range(*map(self.few, bounds))
         if len(made) > LONGEST:
             refused(f"a range of more than {LONGEST} numbers")
         if any(type(bound) is SymInt for bound in bounds):
@@ -149,6 +150,12 @@ def length(items: Any) -> Any:
     """``len``; how many members a class has is the same in all runs."""
     size = sym_len(items)
     return size if isinstance(items, type) else counted(size)
+
+
+def multiplied(old: Any, more: Any) -> Any:
+    """``old *= more``."""
+    old *= more
+    return counted(old)
 
 
 def total(items: Any, start: Any = 0) -> Any:
@@ -220,24 +227,25 @@ def add(node: ast.AugAssign) -> ast.stmt:
     return ast.copy_location(made, node)
 
 
-_STEPS: dict[type[ast.operator], str] = {ast.Add: ADDED, ast.Sub: TAKEN}
+_STEPS: dict[type[ast.operator], str] = {ast.Add: ADDED, ast.Sub: TAKEN, ast.Mult: MULTIPLIED}
 
 
 def _is_plain(target: ast.expr) -> bool:
+    """Whether a name, an attribute, an element is found without doing anything."""
     match target:
-        case ast.Name():
+        case ast.Name() | ast.Constant():
             return True
-        case ast.Attribute(value=ast.Name()):
-            return True
-        case ast.Subscript(value=owner, slice=ast.Name() | ast.Constant()):
+        case ast.Attribute(value=owner):
             return _is_plain(owner)
+        case ast.Subscript(value=owner, slice=key):
+            return _is_plain(owner) and _is_plain(key)
     return False
 
 
 def count(node: ast.expr) -> ast.expr:
-    """``x + 1``, or how often something is in a list."""
+    """``x + y``, or how often something is in a list."""
     match node:
-        case ast.BinOp(op=ast.Add(), right=ast.Constant(value=int())):
+        case ast.BinOp(op=ast.Add()):
             return _call(COUNTED, node)
         case ast.Call(func=ast.Attribute(attr="count" | "index")):
             return _call(COUNTED, node)
@@ -245,14 +253,18 @@ def count(node: ast.expr) -> ast.expr:
 
 
 def up(node: ast.Assign) -> ast.stmt:
-    """``x = x + 1``, and down."""
+    """``x = x + y``, and down."""
     match node:
-        case ast.Assign(
-            targets=[ast.Name(id=name) as target],
-            value=ast.BinOp(left=ast.Name(id=old), op=op, right=ast.Constant(value=int()) as more),
-        ) if name == old and type(op) in _STEPS:
-            return add(ast.copy_location(ast.AugAssign(target, op, more), node))
+        case ast.Assign(targets=[target], value=ast.BinOp(left=old, op=op, right=more)):
+            if type(op) in _STEPS and _is_plain(target) and _same(target, old):
+                step = ast.AugAssign(target, op, more)  # type: ignore[arg-type]
+                return add(ast.copy_location(step, node))
     return node
+
+
+def _same(target: ast.expr, old: ast.expr) -> bool:
+    """Whether what is stored into is what is read."""
+    return ast.dump(target).replace("Store()", "Load()") == ast.dump(old)
 
 
 def look_up(node: ast.Subscript) -> ast.expr:
