@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from proofs.source.objects.requests import Request, length_of
+from proofs.source.objects.requests import Request, RequestStatus, length_of
 from proofs.source.runs.carried import LOADED
 from proofs.source.runs.harness import Harness
-from proofs.source.runs.places import loads
+from proofs.source.runs.places import enqueue, loads
 from spec.logic import implies, ite, not_
 
 Arrangement = Callable[[Harness], None]
@@ -71,6 +71,22 @@ def two_waiting(h: Harness) -> None:
     Either is arbitrary, so which of them stands apart makes no difference.
     """
     h.waiting("V")
+    h.waiting("W", anywhere=False)
+
+
+def behind_two_new(h: Harness) -> None:
+    """A waiting request behind two that are new, of one token, and get it: the third to be looked
+    at, whatever else it is."""
+    for name in ("U", "V"):
+        new = h.request(name, RequestStatus.WAITING)
+        h.suppose(new, 0)
+        new.num_preemptions = 0
+        for nothing in (new.num_output_tokens, new.num_computed_tokens, new.num_in_flight_tokens):
+            h.context.assume(nothing == 0)
+        h.context.assume(new.num_tokens == 1)
+        h.world.never_short.add(new.request_id)
+        h.stand_ins.add(new.request_id)
+        enqueue(h, new, anywhere=False)
     h.waiting("W", anywhere=False)
 
 

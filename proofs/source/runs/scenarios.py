@@ -13,6 +13,7 @@ from proofs.source.runs.arrangements import (
     after_running_pass,
     behind_a_holder,
     behind_a_victim,
+    behind_two_new,
     beside_a_decode,
     nobody,
     one_running,
@@ -37,7 +38,10 @@ from proofs.source.runs.quiet_runs import (
 from proofs.source.runs.shapes import Shape, Task
 from proofs.source.runs.state import Features
 
-CROWDS = ("crowd, two waiting", "crowd, two running and one waiting", "crowd, behind a victim")
+CROWDS = (
+    *("crowd, two waiting", "crowd, two running and one waiting", "crowd, behind a victim"),
+    "crowd, behind two new",
+)
 """More requests than the reduction needs, for texts it does not hold of: see ``README.md``."""
 
 
@@ -100,6 +104,7 @@ def shapes(async_scheduling: bool, mentioned: Collection[str]) -> list[Shape]:
         Shape(CROWDS[0], two_waiting, plain, STEP),
         Shape(CROWDS[1], two_running_one_waiting, plain, STEP),
         Shape(CROWDS[2], behind_a_victim, on(priority=True), STEP),
+        Shape(CROWDS[3], behind_two_new, plain, STEP),
     ]
     if holds_back:
         made.append(Shape(f"running, {HELD_BACK}", beside_a_decode, on(holds_back=True), STEP))
