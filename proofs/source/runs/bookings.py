@@ -82,6 +82,22 @@ def two_in_flight(h: Harness) -> list[Share]:
     return shares
 
 
+def three_in_flight(h: Harness) -> list[Share]:
+    """A step of three requests, each of which gets one token: all of them end with it, or none
+    does for its length.  The third is booked as the first is."""
+    h.context.assume(h.config.max_num_seqs >= 3)
+    shares = [_running(h, name, drafts=0) for name in ("P", "Q", "R")]
+    end = bool(h.context.bool("all of them end"))
+    for share in shares:
+        share.most = 1
+        h.context.assume(share.samples)
+        h.context.assume(h.config.num_sampled_tokens_per_step == 1)
+        left = share.request.max_tokens - share.request.num_output_tokens
+        h.context.assume(left == 1 if end else left > 1)
+        h.context.assume(share.request.num_tokens + 1 < h.config.max_model_len)
+    return shares
+
+
 def _lost(h: Harness, name: str, drafts: int | None = None) -> Share | None:
     """A request that is no longer running, if it is one."""
     ask = h.context.bool

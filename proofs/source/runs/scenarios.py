@@ -23,7 +23,13 @@ from proofs.source.runs.arrangements import (
     two_running_one_waiting,
     two_waiting,
 )
-from proofs.source.runs.bookings import BOOKING, one_in_flight, stale_in_flight, two_in_flight
+from proofs.source.runs.bookings import (
+    BOOKING,
+    one_in_flight,
+    stale_in_flight,
+    three_in_flight,
+    two_in_flight,
+)
 from proofs.source.runs.deciding import STEP, claims
 from proofs.source.runs.due import Due
 from proofs.source.runs.harness import HELD_BACK, HOLD_BACK, Harness
@@ -108,7 +114,10 @@ def shapes(async_scheduling: bool, mentioned: Collection[str]) -> list[Shape]:
     ]
     if holds_back:
         made.append(Shape(f"running, {HELD_BACK}", beside_a_decode, on(holds_back=True), STEP))
-    made.append(Shape("booking, two requests", two_in_flight, plain, BOOKING))
+    made += [
+        Shape("booking, two requests", two_in_flight, plain, BOOKING),
+        Shape("booking, three requests", three_in_flight, plain, BOOKING),
+    ]
     if connects or aligns:
         everything = on(connector=True, priority=None, mamba=True)
         name = "booking, KV connector and Mamba alignment"
