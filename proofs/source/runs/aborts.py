@@ -36,6 +36,8 @@ class Abort:
     """The ids the client names; None: everybody's, as when an engine pauses or stops."""
     aborted: tuple[Request, ...] = ()
     """Whose end that is."""
+    is_alone: bool = False
+    """The client names the one id, and no list of them."""
     stood: dict[str, list[str]] = field(default_factory=dict)
     """Request id → the queues it was in."""
 
@@ -44,25 +46,44 @@ class Abort:
 
 
 def aborting(h: Harness) -> Abort:
-    """A running request is aborted, or one that waits, or everybody, or nobody who still lives.
+    """A running request is aborted, or one that waits, or two of either, or everybody, or nobody
+    who still lives.
 
-    A running request behind the one, and a new one in front of the other, are to be left alone.
-    There are three in all, as in other runs.
+    Others that run, and a new one in front of who waits, are to be left alone.  There are three in
+    all, as in other runs.
     """
     runs = bool(h.context.bool("a running request is aborted"))
     waits = bool(h.context.bool("a waiting request is aborted"))
+    if runs != waits and bool(h.context.bool("another goes with it")):
+        return _two_of_three(h, runs)
     running = _in_flight(h, "R")
     waiting = h.waiting("W")
+    if runs and waits:
+        _come_first(h, "V", waiting)
+        return Abort(None, tuple(h.everyone))
     if runs:
         h.running("S")
         h.context.assume(h.config.max_num_seqs >= 2)
-        return Abort(None, tuple(h.everyone)) if waits else Abort(_ids("R"), (running,))
+        return Abort(_ids(GONE, "R", "R"), (running,))
     if waits:
         _come_first(h, "V", waiting)
-        return Abort(_ids("W"), (waiting,))
+        return Abort(_ids("W"), (waiting,), is_alone=True)
     if h.features.connector:
         aborted_while_loading(h, "V")
     return Abort(_ids("V", GONE))
+
+
+def _two_of_three(h: Harness, run: bool) -> Abort:
+    """Two that run are aborted beside a third, or two that wait."""
+    if run:
+        gone = (_in_flight(h, "R"), h.running("S"))
+        h.running("T")
+        h.context.assume(h.config.max_num_seqs >= 3)
+        return Abort(_ids("R", "S"), gone)
+    waiting = h.waiting("W")
+    first = _come_first(h, "V", waiting)
+    _come_first(h, "U", first)
+    return Abort(_ids("V", "W"), (first, waiting))
 
 
 def aborted_while_loading(h: Harness, name: str) -> Request:
@@ -91,7 +112,7 @@ def _in_flight(h: Harness, name: str) -> Request:
     return request
 
 
-def _come_first(h: Harness, name: str, other: Request) -> None:
+def _come_first(h: Harness, name: str, other: Request) -> Request:
     """A request of which nothing is computed, in front of another if that is in the same queue."""
     request = h.request(name, RequestStatus.WAITING)
     h.suppose(request, 0)
@@ -105,6 +126,7 @@ def _come_first(h: Harness, name: str, other: Request) -> None:
     if h.features.priority is not False:
         h.context.assume(request.priority < other.priority)
     h.scheduler.waiting.prepend_request(request)
+    return request
 
 
 # -- the call -------------------------------------------------------------------------------------
@@ -114,9 +136,11 @@ def _abort(h: Harness, abort: Abort) -> Any:
     """The engine passes on what the client says; what the text returned."""
     moment = h.moment()
     moment.only_books = True
-    moment.aborted += abort.named or [request.request_id for request in abort.aborted]
+    names = abort.named or [request.request_id for request in abort.aborted]
+    moment.aborted += dict.fromkeys(names)
     abort.stood = {request.request_id: _queues(h, request) for request in h.everyone}
-    return getattr(h.scheduler, ABORTS)(abort.named, RequestStatus.FINISHED_ABORTED)
+    named = abort.named[0] if abort.named and abort.is_alone else abort.named
+    return getattr(h.scheduler, ABORTS)(named, RequestStatus.FINISHED_ABORTED)
 
 
 def _queues(h: Harness, request: Request) -> list[str]:
