@@ -24,8 +24,8 @@ from proofs.source.runs.settled import request_state
 from proofs.source.runs.shapes import Event
 from spec.logic import implies
 
-GONE = "gone"
-"""An id that the scheduler does not know any more."""
+GONE, LOST = "gone", "lost"
+"""Ids that the scheduler does not know any more."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ def aborting(h: Harness) -> Abort:
     if runs:
         h.running("S")
         h.context.assume(h.config.max_num_seqs >= 2)
-        return Abort(_ids(GONE, "R", "R"), (running,))
+        return Abort(_ids(GONE, "R", LOST, "R"), (running,))
     if waits:
         _come_first(h, "V", waiting)
         return Abort(_ids("W"), (waiting,), is_alone=True)
@@ -79,7 +79,7 @@ def _two_of_three(h: Harness, run: bool) -> Abort:
         gone = (_in_flight(h, "R"), h.running("S"))
         h.running("T")
         h.context.assume(h.config.max_num_seqs >= 3)
-        return Abort(_ids("R", "S"), gone)
+        return Abort(_ids("R", GONE, "S"), gone)
     waiting = h.waiting("W")
     first = _come_first(h, "V", waiting)
     _come_first(h, "U", first)

@@ -61,6 +61,25 @@ PLANTS: dict[str, Plant] = {
     "nobody is forgotten": Plant(
         "request-conservation", GOES, FREED, "self._free_request(request, True)"
     ),
+    "of two that wait one is taken": Plant(
+        "request-conservation",
+        GOES,
+        "waiting_requests_to_remove.append(request)",
+        "waiting_requests_to_remove = [request]",
+    ),
+    "who runs beside two that go goes with them": Plant(
+        "request-conservation",
+        GOES,
+        LEAVE,
+        LEAVE
+        + "\n            self.running = self.running[:0] if valid_requests[1:] else self.running",
+    ),
+    "who is named twice ends twice": Plant(
+        "no-reachable-assert", GOES, "request_ids = set(request_ids)", "pass"
+    ),
+    "an id without a list is letters": Plant(
+        "request-conservation", GOES, "request_ids = (request_ids,)", "request_ids = ()"
+    ),
     "blocks go back twice": Plant(
         "block-accounting", GOES, FREED, before="self.kv_cache_manager.free(request)"
     ),
@@ -160,6 +179,8 @@ def test_what_an_abort_leaves_wrong_is_noticed(name: str) -> None:
 
 ABORTS = """
     def finish_requests(self, request_ids, finished_status):
+        if isinstance(request_ids, str):
+            request_ids = [request_ids]
         for name in list(self.requests if request_ids is None else request_ids):
             request = self.requests.pop(name, None)
             if request is None:
