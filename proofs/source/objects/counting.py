@@ -17,7 +17,16 @@ from typing import Any
 
 from proofs.source.objects.host import Host
 from proofs.symbolic import SymBool, SymInt, SymSeq, refused, sym_len, sym_max, sym_min, sym_sum
-from proofs.symbolic.counts import MOST, added, counted, doubt, is_counting, said, taken
+from proofs.symbolic.counts import (
+    MOST,
+    added,
+    counted,
+    doubt,
+    is_counting,
+    said,
+    start_counting,
+    taken,
+)
 
 _COMPARED: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Lt: ("_lt__", operator.lt),
@@ -36,6 +45,7 @@ _DIVIDED: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
 }
 FEW, CUT, ADDED, COUNTED, AT = "_few__", "_cut__", "_added__", "_counted__", "_at__"
 TAKEN, REPEATED, MULTIPLIED = "_taken__", "_repeated__", "_multiplied__"
+ASIDE = "_aside__"
 LONGEST = 100_000
 """Of a range, which a text may make into a list."""
 
@@ -56,6 +66,7 @@ class Counting:
             TAKEN: taken,
             COUNTED: counted,
             REPEATED: self.repeated,
+            ASIDE: aside,
             MULTIPLIED: multiplied,
             AT: self.at,
             CUT: self.cut,
@@ -150,6 +161,16 @@ def length(items: Any) -> Any:
     """``len``; how many members a class has is the same in all runs."""
     size = sym_len(items)
     return size if isinstance(items, type) else counted(size)
+
+
+def aside(compute: Callable[[], Any]) -> Any:
+    """What is computed for a logger: nobody asks how far it counts."""
+    counted_before = is_counting()
+    start_counting(False)
+    try:
+        return compute()
+    finally:
+        start_counting(counted_before)
 
 
 def multiplied(old: Any, more: Any) -> Any:

@@ -36,6 +36,7 @@ from proofs.source.names import INTERNALS, UNSTORABLE
 from proofs.source.objects import counting, identity
 from proofs.source.objects.identity import INVERT, IS, IS_NOT
 from proofs.source.syntax.acting import READ, Acting, bound_by
+from proofs.source.syntax.aside import aside, only_logged
 from proofs.source.syntax.fieldkinds import Casts, Fields
 from proofs.source.syntax.fields import ANNOTATED, annotated
 from proofs.source.syntax.merger import Merger
@@ -72,16 +73,24 @@ def rewrite(
     Raises:
         Rejected: the text assigns an attribute that symbolic values use internally.
     """
+    logged = only_logged(tree)
     if acting is not None:
         tree = Merger(sinks, sets).visit(Acting(acting).visit(tree) if acting else tree)
     asks = not any(bound_by(node) == "isinstance" for node in ast.walk(tree))
-    changed: ast.Module = _Rewriter(tree, file, unseen, asks).visit(tree)
+    changed: ast.Module = _Rewriter(tree, file, unseen, asks, logged).visit(tree)
     return ast.fix_missing_locations(changed)
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, tree: ast.Module, file: str, unseen: Collection[str], asks: bool) -> None:
-        self.file, self._unseen, self._asks = file, unseen, asks
+    def __init__(
+        self,
+        tree: ast.Module,
+        file: str,
+        unseen: Collection[str],
+        asks: bool,
+        logged: Collection[ast.AST],
+    ) -> None:
+        self.file, self._unseen, self._asks, self._logged = file, unseen, asks, logged
         self._fields, self._casts = Fields(tree), Casts(tree)
         self._in_function = False
 
@@ -182,6 +191,12 @@ class _Rewriter(ast.NodeTransformer):
             return ast.copy_location(_call(INVERT, node.operand), node)
         return node
 
+    def visit_If(self, node: ast.If) -> ast.AST:
+        self.generic_visit(node)
+        if node in self._logged:
+            node.test = aside(node.test)
+        return node
+
     # -- texts ---------------------------------------------------------------------------------
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
@@ -220,6 +235,8 @@ class _Rewriter(ast.NodeTransformer):
         asks = self._asks and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
         of = self._used if asks else self.visit
         node.args = [*map(self.visit, node.args[:1]), *map(of, node.args[1:])]
+        if node in self._logged:
+            node.args = [*map(aside, node.args)]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
             if keyword.arg == "maxlen":

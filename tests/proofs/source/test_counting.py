@@ -76,6 +76,18 @@ def _checked(schedule: str, init: str = "pass") -> SourceReport:
         ),
         ("assert sum(r.num_tokens > 4 for r in self.running) < 4", "pass"),
         ("assert sum([1 for r in self.running]) < 4", "pass"),
+        (
+            "n = 0\n        for r in self.running:\n            n = 1 + n\n        assert n < 3",
+            "pass",
+        ),
+        (
+            "n, k = 0, 1\n        for r in self.running:\n"
+            "            n = n + k\n        assert n < 3",
+            "pass",
+        ),
+        ("n = 16\n        for r in self.running:\n            n -= 4\n        assert n", "pass"),
+        ("assert not self.running or 3 // len(self.running)", "pass"),
+        ("assert len(self.running) < 1 or self.max_model_len // len(self.running) > -1", "pass"),
         ("assert [r.request_id for r in self.running].count('x') < 3", "pass"),
         ("assert all(i < 3 for i in range(len(self.running)))", "pass"),
         ("for i, _ in enumerate(self.running, start=1):\n            assert i < 4", "pass"),
@@ -93,6 +105,32 @@ def test_what_counts_further_than_a_run_is_undecided(schedule: str, init: str) -
     reasons = {finding.reason for finding in report.findings}
     said = ("counts up to", "looks a count up", "of the symbolic integer")
     assert any(words in reason for reason in reasons for words in said), reasons
+
+
+LOGGER = "from vllm.logger import init_logger\nlogger = init_logger(__name__)"
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "if len(self.running) > 100:\n            logger.warning('many: %d', len(self.running))",
+        "logger.debug('%s', [r.request_id for r in self.running[:10]])",
+        "logger.debug('load %s', 'high' if len(self.running) > 64 else 'low')",
+        "room = min(len(self.running), self.max_model_len)",
+        "for attempt in range(3):\n            pass",
+    ],
+)
+def test_what_only_a_logger_learns_is_not_asked(schedule: str) -> None:
+    report = check_source(texts(imports=LOGGER, schedule=schedule), "mini", modes=[SYNC])
+    assert not [finding.reason for finding in report.findings if finding.verdict == UNDECIDED]
+
+
+def test_a_logger_of_its_own_is_asked() -> None:
+    imports = "class L:\n    def debug(self, n):\n        assert n < 8\nlogger = L()"
+    report = check_source(
+        texts(imports=imports, schedule="logger.debug(len(self.running))"), "mini", modes=[SYNC]
+    )
+    assert UNDECIDED in {finding.verdict for finding in report.findings}
 
 
 @pytest.mark.parametrize(
