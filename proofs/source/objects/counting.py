@@ -279,7 +279,12 @@ def up(node: ast.Assign) -> ast.stmt:
         case ast.Assign(targets=[target], value=ast.BinOp(left=old, op=op, right=more)):
             if type(op) in _STEPS and _is_plain(target) and _same(target, old):
                 step = ast.AugAssign(target, op, more)  # type: ignore[arg-type]
-                return add(ast.copy_location(step, node))
+                made = add(ast.copy_location(step, node))
+                if isinstance(
+                    made, ast.Assign
+                ):  # a mark for the sum stands for what is in its place
+                    ast.copy_location(made.value, node.value)
+                return made
     return node
 
 
