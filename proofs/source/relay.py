@@ -5,7 +5,7 @@ text.  For each source it forks a child, which locks itself down like any other;
 data: the report, and what was proved and found on the way (`proofs.symbolic.handing`).  That is
 proved and computed again here, where no text has been, before a child forked later begins with it.
 So a text that got past every wall could falsify the report about itself, as it could alone, and no
-other.
+other; others it could leave undecided, by taking their time.
 """
 
 from __future__ import annotations

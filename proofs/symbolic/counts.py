@@ -50,10 +50,11 @@ def counted(number: Any) -> Any:
     trail = ACTIVE.get()
     if type(number) is not int or not 0 <= number <= MOST or trail is None or not trail.counting:
         return number
-    return _count(trail.pool, number)
+    return count(trail.pool, number)
 
 
-def _count(pool: Pool, number: int) -> SymInt:
+def count(pool: Pool, number: int) -> SymInt:
+    """So many of something."""
     return pool.atom(("count", number), lambda: Count(number)).term
 
 
@@ -69,7 +70,7 @@ def taken(old: Any, less: Any) -> Any:
     """``old -= less``: or count them down."""
     trail = ACTIVE.get()
     if type(old) is type(less) is int and less > 0 and trail is not None and trail.counting:
-        less = _count(trail.pool, less)
+        less = count(trail.pool, less)
     return py.isub(old, less)  # type: ignore[no-untyped-call]
 
 
@@ -87,7 +88,7 @@ def grown(pool: Pool, term: SymInt, more: int) -> Any:
     """The term, counted on."""
     ((atom, coefficient),) = term.terms
     assert type(atom) is Count
-    return _count(pool, atom.value + abs(more)) * coefficient + term.const
+    return count(pool, atom.value + abs(more)) * coefficient + term.const
 
 
 # -- what may be asked of one ----------------------------------------------------------------------
@@ -142,7 +143,7 @@ def may_compare(operator: str, left: Term, right: Term) -> None:
     the values that are in it for anything else.  Up to ``SEVERAL`` the runs have it on both sides;
     a boundary without an upper bound is no particular number.
     """
-    if not (is_counting() and (counts(left) or counts(right))):
+    if not ((counts(left) or counts(right)) and is_counting()):
         return
     difference, lo, hi = _apart(left, right)
     coefficients = [c for atom, c in difference.items() if atom.is_counted and c]

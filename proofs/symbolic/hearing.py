@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proofs.symbolic import derived
-from proofs.symbolic.atoms import INF, Atom, Count, Valuation, Variable
+from proofs.symbolic.atoms import INF, Atom, Valuation, Variable
 from proofs.symbolic.bools import SymBool
+from proofs.symbolic.counts import count
 from proofs.symbolic.ground import Ground
 from proofs.symbolic.handing import Node
 from proofs.symbolic.ints import SymInt
@@ -123,7 +124,7 @@ class _Reader:
     def _count(self, value: int) -> Any:
         if _whole(value) < 0:
             raise ValueError(f"{value} counts nothing")
-        return self.pool.atom(("count", value), lambda: Count(value)).term
+        return count(self.pool, value)
 
     def _sum(self, const: int, *summands: int) -> Any:
         coefficients: dict[Atom, int] = {}

@@ -9,8 +9,6 @@ divided, the least of them is taken, or a list is cut: one larger than any count
 
 from __future__ import annotations
 
-import ast
-import copy
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -28,21 +26,25 @@ from proofs.symbolic.counts import (
     taken,
 )
 
-_COMPARED: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Lt: ("_lt__", operator.lt),
-    ast.LtE: ("_le__", operator.le),
-    ast.Gt: ("_gt__", operator.gt),
-    ast.GtE: ("_ge__", operator.ge),
-    ast.Eq: ("_eq__", operator.eq),
-    ast.NotEq: ("_ne__", operator.ne),
-    ast.In: ("_in__", lambda item, items: item in items),
-    ast.NotIn: ("_not_in__", lambda item, items: item not in items),
+Operator = Callable[[Any, Any], Any]
+COMPARED: dict[str, Operator] = {
+    "_lt__": operator.lt,
+    "_le__": operator.le,
+    "_gt__": operator.gt,
+    "_ge__": operator.ge,
+    "_eq__": operator.eq,
+    "_ne__": operator.ne,
 }
-_DIVIDED: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.FloorDiv: ("_quotient__", operator.floordiv),
-    ast.Div: ("_ratio__", operator.truediv),
-    ast.RShift: ("_shifted__", operator.rshift),
+CONTAINED: dict[str, Operator] = {
+    "_in__": lambda item, items: item in items,
+    "_not_in__": lambda item, items: item not in items,
 }
+DIVIDED: dict[str, Operator] = {
+    "_quotient__": operator.floordiv,
+    "_ratio__": operator.truediv,
+    "_shifted__": operator.rshift,
+}
+"""Name in a rewritten text → the operator it stands for; `syntax.counted` puts them in."""
 FEW, CUT, ADDED, COUNTED, AT = "_few__", "_cut__", "_added__", "_counted__", "_at__"
 TAKEN, REPEATED, MULTIPLIED = "_taken__", "_repeated__", "_multiplied__"
 ASIDE = "_aside__"
@@ -74,11 +76,8 @@ class Counting:
             "max": self._of_all(sym_max),
             "range": self.numbers_in,
             FEW: self.few,
-            **{name: self._asked(function) for name, function in _DIVIDED.values()},
-            **{
-                name: self._contained(f) if kind in (ast.In, ast.NotIn) else self._asked(f)
-                for kind, (name, f) in _COMPARED.items()
-            },
+            **{name: self._asked(f) for name, f in (COMPARED | DIVIDED).items()},
+            **{name: self._contained(f) for name, f in CONTAINED.items()},
         }
 
     def few(self, number: Any) -> Any:
@@ -207,100 +206,3 @@ class Numbered:
         item, at = next(self.items__), counted(self.at__)
         self.at__ = added(at, 1)
         return at, item
-
-
-# -- in the syntax tree ----------------------------------------------------------------------------
-
-
-def compare(node: ast.Compare) -> ast.expr:
-    """A comparison that asks first."""
-    operators = [_COMPARED.get(type(op)) for op in node.ops]
-    if len(operators) > 1:  # what is left of chains: each operand by itself
-        node.left = _call(FEW, node.left)
-        node.comparators = [_call(FEW, part) for part in node.comparators]
-        return node
-    if operators[0] is None:
-        return node
-    return _call(operators[0][0], node.left, node.comparators[0])
-
-
-def divide(node: ast.BinOp) -> ast.expr:
-    """A quotient that asks first, or a list repeated."""
-    name = REPEATED if isinstance(node.op, ast.Mult) else _DIVIDED.get(type(node.op), ("",))[0]
-    return _call(name, node.left, node.right) if name else node
-
-
-def bounds(node: ast.Slice) -> ast.Slice:
-    """A slice whose bounds ask first."""
-    parts = (part and _call(CUT, part) for part in (node.lower, node.upper, node.step))
-    node.lower, node.upper, node.step = parts
-    return node
-
-
-def add(node: ast.AugAssign) -> ast.stmt:
-    """``x += y`` that counts, where looking the target up twice changes nothing."""
-    function = _STEPS.get(type(node.op))
-    if function is None or not _is_plain(node.target):
-        return node
-    now = copy.deepcopy(node.target)
-    now.ctx = ast.Load()
-    made = ast.Assign([node.target], _call(function, now, node.value))
-    return ast.copy_location(made, node)
-
-
-_STEPS: dict[type[ast.operator], str] = {ast.Add: ADDED, ast.Sub: TAKEN, ast.Mult: MULTIPLIED}
-
-
-def _is_plain(target: ast.expr) -> bool:
-    """Whether a name, an attribute, an element is found without doing anything."""
-    match target:
-        case ast.Name() | ast.Constant():
-            return True
-        case ast.Attribute(value=owner):
-            return _is_plain(owner)
-        case ast.Subscript(value=owner, slice=key):
-            return _is_plain(owner) and _is_plain(key)
-    return False
-
-
-def count(node: ast.expr) -> ast.expr:
-    """``x + y``, or how often something is in a list."""
-    match node:
-        case ast.BinOp(op=ast.Add()):
-            return _call(COUNTED, node)
-        case ast.Call(func=ast.Attribute(attr="count" | "index")):
-            return _call(COUNTED, node)
-    return node
-
-
-def up(node: ast.Assign) -> ast.stmt:
-    """``x = x + y``, and down."""
-    match node:
-        case ast.Assign(targets=[target], value=ast.BinOp(left=old, op=op, right=more)):
-            if type(op) in _STEPS and _is_plain(target) and _same(target, old):
-                step = ast.AugAssign(target, op, more)  # type: ignore[arg-type]
-                made = add(ast.copy_location(step, node))
-                if isinstance(
-                    made, ast.Assign
-                ):  # a mark for the sum stands for what is in its place
-                    ast.copy_location(made.value, node.value)
-                return made
-    return node
-
-
-def _same(target: ast.expr, old: ast.expr) -> bool:
-    """Whether what is stored into is what is read."""
-    return ast.dump(target).replace("Store()", "Load()") == ast.dump(old)
-
-
-def look_up(node: ast.Subscript) -> ast.expr:
-    """An element that is read."""
-    is_read = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice)
-    if not is_read or (isinstance(node.slice, ast.Constant) and node.slice.value in (0, 1, "")):
-        return node
-    return _call(AT, node.value, node.slice)
-
-
-def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    made = ast.Call(func=ast.Name(name, ast.Load()), args=list(arguments), keywords=[])
-    return ast.copy_location(made, arguments[0])

@@ -60,9 +60,6 @@ class FreeSet(metaclass=SealedMeta):
 
     def others__(self) -> Any:
         """How many are in it that the run does not know."""
-        return self.__others()
-
-    def __others(self) -> Any:
         if self.__is_known:
             return 0
         return self.__world.context.int(f"others in {self.__name}", 0)
@@ -71,18 +68,18 @@ class FreeSet(metaclass=SealedMeta):
         return bool(self.has__(element))
 
     def __bool__(self) -> bool:
-        return bool(any_of(self.__others() > 0, *(held for _, held in self.known__())))
+        return bool(any_of(self.others__() > 0, *(held for _, held in self.known__())))
 
     def __sym_len__(self) -> Any:
         known = (ite(held, counted(1), 0) for _, held in self.known__())
-        return sum(known, self.__others())
+        return sum(known, self.others__())
 
     def __len__(self) -> int:
         size = self.__sym_len__()
         return size if type(size) is int else self.__refuse("its size")
 
     def __iter__(self) -> Iterator[Any]:
-        if bool(self.__others() > 0):
+        if bool(self.others__() > 0):
             self.__refuse("its elements")
         return iter([element for element, held in self.known__() if bool(held)])
 

@@ -14,7 +14,8 @@ The text is run as it stands but for the following, none of which changes what i
 * an ``if`` that only fills a set the profile calls a sink (it feeds nothing), and that the text
   reads nowhere else, is dropped; what only reports a set's content forks no path (``reporting``);
 * an empty dictionary display becomes a call: a replay notes which line scheduled a request;
-* comparisons, quotients, slices and what adds one ask if a run knows so many: see ``counting``;
+* comparisons, quotients, slices and what adds one ask if a run knows so many: see ``counted``;
+* what only a logger learns is computed aside: see ``aside``;
 * ``is`` and ``~`` go by what a symbolic value stands for: see ``identity``;
 * what makes a text of values (``str(x)``, ``f"{x}"``, ``"%s" % x``, ``", ".join(...)``) is called
   by a name of ours: of a symbolic value there is a text nobody may look into, see
@@ -33,8 +34,10 @@ from typing import Any
 
 from proofs.source.errors import Rejected
 from proofs.source.names import INTERNALS, UNSTORABLE
-from proofs.source.objects import counting, identity
+from proofs.source.objects import identity
+from proofs.source.objects.counting import CUT
 from proofs.source.objects.identity import INVERT, IS, IS_NOT
+from proofs.source.syntax import counted
 from proofs.source.syntax.acting import READ, Acting, bound_by
 from proofs.source.syntax.aside import aside, only_logged
 from proofs.source.syntax.fieldkinds import Casts, Fields
@@ -179,7 +182,7 @@ class _Rewriter(ast.NodeTransformer):
         told = [any(map(_is_none, pair)) for pair in pairwise(operands)]
         kinds = [isinstance(op, ast.Is | ast.IsNot) for op in node.ops]
         if not any(kind and not none for kind, none in zip(kinds, told, strict=True)):
-            return counting.compare(node)
+            return counted.compare(node)
         if len(node.ops) > 1:
             raise Rejected(self.file, node.lineno, "compares by `is` in a chain of comparisons")
         name = IS if isinstance(node.ops[0], ast.Is) else IS_NOT
@@ -213,20 +216,20 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod):
             return ast.copy_location(_call(REMAINDER, node.left, node.right), node)
-        return counting.count(counting.divide(node))
+        return counted.count(counted.divide(node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
-        return counting.add(node)
+        return counted.add(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        counted = counting.up(node)
-        self.generic_visit(counted)
-        return counted
+        made = counted.up(node)
+        self.generic_visit(made)
+        return made
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
         self.generic_visit(node)
-        return counting.bounds(node)
+        return counted.bounds(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if self._casts.names_a_type(node):
@@ -240,14 +243,14 @@ class _Rewriter(ast.NodeTransformer):
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
             if keyword.arg == "maxlen":
-                keyword.value = _call(counting.CUT, keyword.value)
+                keyword.value = _call(CUT, keyword.value)
         match node:
             case ast.Call(func=ast.Name(id="str"), args=[value], keywords=[]):
                 made = _call(SPOKEN, node.func, value)
             case ast.Call(func=ast.Attribute(value=separator, attr="join"), args=[items]):
                 made = _call(JOINED_BY, separator, items)
             case _:
-                return counting.count(node)
+                return counted.count(node)
         if node.keywords or isinstance(node.args[0], ast.Starred):
             return node
         return ast.copy_location(made, node)
@@ -281,7 +284,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         node.value, node.slice = self._used(node.value), self.visit(node.slice)
-        return counting.look_up(node)
+        return counted.look_up(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         node.value = self._used(node.value)
